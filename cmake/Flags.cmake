@@ -1,0 +1,24 @@
+# Compiler and linker flags live in one INTERFACE target; nothing is global.
+add_library(srtlua_flags INTERFACE)
+target_compile_features(srtlua_flags INTERFACE c_std_11)
+target_compile_definitions(srtlua_flags INTERFACE _GNU_SOURCE)
+target_compile_options(srtlua_flags INTERFACE
+  -std=gnu11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes
+  -Wmissing-prototypes -Wpointer-arith -Wformat=2 -Wvla -fno-strict-aliasing
+  -fno-common -fPIE)
+target_include_directories(srtlua_flags INTERFACE ${PROJECT_SOURCE_DIR})
+
+if(SRT_SANITIZE)
+  # -O1 keeps the stack traces honest and the tests quick enough.
+  target_compile_options(srtlua_flags INTERFACE
+    -O1 -g -fno-omit-frame-pointer -fsanitize=${SRT_SANITIZE}
+    -fno-sanitize-recover=all)
+  target_link_options(srtlua_flags INTERFACE -fsanitize=${SRT_SANITIZE})
+else()
+  target_compile_options(srtlua_flags INTERFACE
+    -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
+    -fstack-clash-protection
+    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
+endif()
+target_link_options(srtlua_flags INTERFACE
+  -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)

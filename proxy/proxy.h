@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The egress proxy: mechanism only. Every verdict is asked for. */
+#ifndef SRT_PROXY_H
+#define SRT_PROXY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+struct proxy;
+struct proxy_ask;
+
+/** struct proxy_text - bytes that are not NUL-terminated; borrowed */
+struct proxy_text {
+	const char *data;
+	size_t size;
+};
+
+/** struct proxy_header - one header field as it stood on the wire */
+struct proxy_header {
+	struct proxy_text name;
+	struct proxy_text value;
+};
+
+enum proxy_ask_kind {
+	PROXY_ASK_CONNECT, /* CONNECT host:port: an opaque tunnel */
+	PROXY_ASK_REQUEST, /* a plain HTTP request in absolute form */
+};
+
+/**
+ * struct proxy_question - what is asked; valid until the ask is answered
+ * @host: as the client spelled it, without brackets; only bytes that the
+ *	parser lets pass for a host. Canonical form is the hook's business.
+ * @port: 1-65535; 80 when an http URL names none
+ * @method, @target, @path, @query: PROXY_ASK_REQUEST only. @target is the
+ *	request target as spelled, @path starts with '/', @query is without
+ *	its '?' and has data NULL when there is none.
+ * @headers: in wire order, hop-by-hop ones included
+ */
+struct proxy_question {
+	enum proxy_ask_kind kind;
+	struct proxy_text host;
+	uint16_t port;
+	struct proxy_text method;
+	struct proxy_text target;
+	struct proxy_text path;
+	struct proxy_text query;
+	const struct proxy_header *headers;
+	size_t header_count;
+};
+
+/**
+ * struct proxy_verdict - the answer; everything is copied by the proxy
+ * @allow: false unless said otherwise: a zeroed verdict denies
+ * @host: where allowed, the canonical host to resolve and dial
+ * @status: of a denial or an answer; 0 means 403
+ * @code: X-Proxy-Error token of a denial, for example "blocked-by-policy"
+ * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
+ *	reason phrase with control bytes removed). Never NULL on a denial.
+ * @respond: the answer is @status, @set and @body, not a denial
+ * @set: headers to set on the forwarded request (replacing all of that
+ *	name), or those of the answer
+ * @remove: names of headers to take out of the forwarded request
+ * @body: of an answer or denial; data NULL means the reason and a newline
+ */
+struct proxy_verdict {
+	bool allow;
+	bool respond;
+	unsigned int status;
+	const char *host;
+	const char *code;
+	const char *reason;
+	const struct proxy_header *set;
+	size_t set_count;
+	const struct proxy_text *remove;
+	size_t remove_count;
+	struct proxy_text body;
+};
+
+/**
+ * struct proxy_hooks - who decides
+ * @context: handed back to every hook; borrowed
+ * @decide: asked once per tunnel and once per plain request, before anything
+ *	is resolved or dialled. Must lead to exactly one proxy_answer(), at once or
+ *	later; @question is valid until then. If the client goes away first,
+ *	@cancelled is called and no answer may follow.
+ * @cancelled: may be NULL
+ * @check_address: may the (canonical) @host on @port be reached at @address
+ *	(numeric text)? NULL for yes, else the reason; called for each resolved
+ *	address, the address that passed is the one that is dialled. The text is
+ *	borrowed until the next call.
+ * @log: one readable line for --debug; NULL when nobody listens
+ */
+struct proxy_hooks {
+	void *context;
+	void (*decide)(void *context, struct proxy_ask *ask,
+		       const struct proxy_question *question);
+	void (*cancelled)(void *context, struct proxy_ask *ask);
+	const char *(*check_address)(void *context, const char *host,
+				     uint16_t port, const char *address);
+	void (*log)(void *context, const char *line);
+};
+
+/**
+ * struct proxy_limits - budgets; zero takes the default
+ * @header_bytes: of a header section and its start line (65536)
+ * @idle_ms: a connection with nothing moving (300000)
+ * @header_ms: from first byte of a head to its end (30000)
+ * @connect_ms: dialling one destination, all addresses (30000)
+ * @connections: client connections at once; more wait in the backlog (4096)
+ */
+struct proxy_limits {
+	size_t header_bytes;
+	unsigned int idle_ms;
+	unsigned int header_ms;
+	unsigned int connect_ms;
+	unsigned int connections;
+};
+
+/**
+ * proxy_new() - make a proxy on a loop
+ * @out: on success owned by the caller, freed by proxy_close()
+ * @loop: borrowed, must outlive the proxy
+ * @hooks, @limits: copied; @limits may be NULL
+ * Return: 0 or -errno.
+ */
+int proxy_new(struct proxy **out, uv_loop_t *loop,
+	      const struct proxy_hooks *hooks,
+	      const struct proxy_limits *limits);
+
+/**
+ * proxy_listen() - accept clients on a listening socket
+ * @listener: a bound, listening TCP socket (it may live in another network
+ *	namespace); taken over on success and on failure
+ * Return: 0 or -errno.
+ */
+int proxy_listen(struct proxy *proxy, int listener);
+
+/**
+ * proxy_answer() - answer an ask, exactly once; the ask is gone afterwards
+ */
+void proxy_answer(struct proxy_ask *ask, const struct proxy_verdict *verdict);
+
+/**
+ * proxy_close() - close all connections and listeners and free the proxy
+ *
+ * The memory goes when the loop has run the close callbacks. Outstanding asks
+ * get @cancelled. No hook is called after that.
+ */
+void proxy_close(struct proxy *proxy);
+
+#endif
