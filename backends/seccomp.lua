@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The system calls that a sandboxed process is refused, as data.
+--
+-- Arguments that the kernel takes as int are compared under a 32-bit mask: the
+-- upper half of the register is ignored by the kernel, so it is ignored here.
+local seccomp = {}
+
+local EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
+local INT = 0xffffffff
+
+local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
+local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
+local O_CREAT, O_TMPFILE = 0x40, 0x400000
+local S_ISUID, S_ISGID = 0x800, 0x400
+local TIOCSTI, TIOCLINUX = 0x5412, 0x541c
+local NEW = { TIME = 0x80, NS = 0x20000, CGROUP = 0x2000000, UTS = 0x4000000, IPC = 0x8000000,
+  USER = 0x10000000, PID = 0x20000000, NET = 0x40000000 }
+
+-- Refused whatever the arguments, with EPERM.
+local REFUSED = [[
+  io_uring_setup io_uring_enter io_uring_register
+  bpf perf_event_open userfaultfd
+  keyctl add_key request_key
+  kexec_load kexec_file_load
+  init_module finit_module delete_module create_module query_module get_kernel_syms
+  settimeofday clock_settime clock_adjtime clock_adjtime64 clock_settime64 adjtimex stime
+  open_by_handle_at
+  swapon swapoff reboot syslog acct quotactl quotactl_fd
+  sethostname setdomainname vhangup
+  iopl ioperm nfsservctl uselib lookup_dcookie
+]]
+
+-- Refused unless nested user namespaces are allowed.
+local NAMESPACES = [[
+  mount umount umount2 pivot_root move_mount open_tree open_tree_attr
+  fsopen fsconfig fsmount fspick mount_setattr setns chroot
+]]
+
+local function masked(index, value, mask)
+  return { index = index, mask = mask or INT, value = value }
+end
+
+local function refuse(list, call, error, ...)
+  list[#list + 1] = { call = call, errno = error, args = { ... } }
+end
+
+local function refuse_words(list, words, error)
+  for call in words:gmatch("%S+") do refuse(list, call, error) end
+end
+
+-- INET, INET6, route NETLINK, and UNIX if asked for.
+local function sockets(list, unix)
+  for family = 0, AF_MAX - 1 do
+    local open = family == AF_INET or family == AF_INET6 or family == AF_NETLINK or (unix and family == AF_UNIX)
+    if not open then
+      refuse(list, "socket", family == AF_UNIX and EPERM or EAFNOSUPPORT, masked(0, family))
+    end
+  end
+  refuse(list, "socket", EAFNOSUPPORT, { index = 0, above = true, value = AF_MAX })
+  refuse(list, "socket", EPERM, masked(0, AF_NETLINK), { index = 2, differs = true, value = 0 })
+end
+
+-- A datagram pair can send to any datagram socket of the host by its path.
+local function socket_pairs(list, unix)
+  for kind = 0, SOCK_TYPES do
+    if kind ~= SOCK_STREAM and kind ~= SOCK_SEQPACKET and not unix then
+      refuse(list, "socketpair", EPERM, masked(1, kind, SOCK_TYPES))
+    end
+  end
+  for family = 0, AF_MAX - 1 do
+    if family ~= AF_UNIX then refuse(list, "socketpair", EAFNOSUPPORT, masked(0, family)) end
+  end
+  refuse(list, "socketpair", EAFNOSUPPORT, { index = 0, above = true, value = AF_MAX })
+end
+
+-- A set-id file left in a writable folder would run as its owner outside. The
+-- mode of open(2) counts only when it creates.
+local function set_id_bits(list, bit)
+  for call, index in pairs { chmod = 1, fchmod = 1, fchmodat = 2, fchmodat2 = 2, creat = 1, mkdir = 1, mkdirat = 2,
+    mknod = 1, mknodat = 2 } do
+    refuse(list, call, EPERM, masked(index, bit, bit))
+  end
+  for _, flag in ipairs { O_CREAT, O_TMPFILE } do
+    refuse(list, "open", EPERM, masked(1, flag, flag), masked(2, bit, bit))
+    refuse(list, "openat", EPERM, masked(2, flag, flag), masked(3, bit, bit))
+  end
+end
+
+local function namespaces(list)
+  refuse_words(list, NAMESPACES, EPERM)
+  for name, flag in pairs(NEW) do
+    refuse(list, "unshare", EPERM, masked(0, flag, flag))
+    -- In clone(2) the bit of CLONE_NEWTIME is part of the exit signal.
+    if name ~= "TIME" then refuse(list, "clone", EPERM, masked(0, flag, flag)) end
+  end
+  -- Its flags are in memory, where a filter can't see them; libc falls back.
+  refuse(list, "clone3", ENOSYS)
+end
+
+local function sorted(list)
+  for index, rule in ipairs(list) do rule.order = index end
+  table.sort(list, function(a, b)
+    if a.call ~= b.call then return a.call < b.call end
+    return a.order < b.order
+  end)
+  for _, rule in ipairs(list) do rule.order = nil end
+  return list
+end
+
+--- The rules for a run.
+---@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean}
+---@return table[] rules {call, errno, args}; sorted, so that a plan prints the same each time
+function seccomp.rules(options)
+  local list = {}
+  refuse_words(list, REFUSED, EPERM)
+  sockets(list, options.unix)
+  socket_pairs(list, options.unix)
+  set_id_bits(list, S_ISUID)
+  if options.root then set_id_bits(list, S_ISGID) end
+  -- Its mode is in memory.
+  refuse(list, "openat2", ENOSYS)
+  for _, request in ipairs { TIOCSTI, TIOCLINUX } do refuse(list, "ioctl", EPERM, masked(1, request)) end
+  if not options.nested then namespaces(list) end
+  -- The caller's process group reaches beyond the sandbox.
+  if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
+  return sorted(list)
+end
+
+seccomp.errors = { EPERM = EPERM, ENOSYS = ENOSYS, EAFNOSUPPORT = EAFNOSUPPORT }
+
+return seccomp

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PID 1 of the sandbox: starts the command, reaps, forwards signals. */
+#include "core/init.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/message.h"
+#include "core/system.h"
+
+/*
+ * kill(2) on a group reaches its members one after the other, so the host's
+ * report and our own copy of a signal may come in either order.
+ */
+#define MATCH_MS 25
+#define REMEMBER_MS 1000
+
+struct init {
+	pid_t command;
+	int control;
+	int signals;
+	int report;
+	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
+	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
+};
+
+static long long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
+}
+
+static void tell(struct init *init, enum message_kind kind, int value)
+{
+	struct message message = { .kind = kind, .value = value };
+
+	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
+}
+
+/* 0 as process group: one that is not of this namespace, the caller's. */
+static bool shares_group(const struct init *init)
+{
+	return getpgid(init->command) == 0;
+}
+
+static void host_reports(struct init *init, int sig)
+{
+	long long now = now_ms();
+
+	if (sig <= 0 || sig >= NSIG)
+		return;
+	if (!shares_group(init)) {
+		kill(init->command, sig);
+	} else if (init->own_at[sig] && now - init->own_at[sig] < REMEMBER_MS) {
+		init->own_at[sig] = 0;
+	} else {
+		init->forward_at[sig] = now + MATCH_MS;
+	}
+}
+
+static void got_ourselves(struct init *init,
+			  const struct signalfd_siginfo *info)
+{
+	int sig = (int)info->ssi_signo;
+
+	/* A sender with a pid here is inside: that is between them and us. */
+	if (sig == SIGCHLD || info->ssi_pid != 0)
+		return;
+	if (init->forward_at[sig])
+		init->forward_at[sig] = 0;
+	else
+		init->own_at[sig] = now_ms();
+}
+
+static void read_signals(struct init *init)
+{
+	struct signalfd_siginfo info;
+
+	while (read(init->signals, &info, sizeof(info)) == sizeof(info))
+		got_ourselves(init, &info);
+}
+
+/* Hands on what is due; returns milliseconds to the next, or -1. */
+static int forward_due(struct init *init)
+{
+	long long now = now_ms(), next = -1;
+
+	for (int sig = 1; sig < NSIG; sig++) {
+		long long at = init->forward_at[sig];
+
+		if (!at)
+			continue;
+		if (at <= now) {
+			init->forward_at[sig] = 0;
+			kill(init->command, sig);
+		} else if (next < 0 || at - now < next) {
+			next = at - now;
+		}
+	}
+	return (int)next;
+}
+
+static void reap(struct init *init)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != init->command)
+			continue;
+		if (WIFSTOPPED(status)) {
+			tell(init, MESSAGE_STOPPED, WSTOPSIG(status));
+			continue;
+		}
+		if (init->report < 0)
+			tell(init, MESSAGE_ENDED, status);
+		_exit(0);
+	}
+}
+
+/* The report pipe: end of file when the command runs. */
+static void read_report(struct init *init)
+{
+	struct command_report report;
+	struct message message = { .kind = MESSAGE_STARTED,
+				   .value = init->command };
+	ssize_t size;
+
+	do {
+		size = read(init->report, &report, sizeof(report));
+	} while (size < 0 && errno == EINTR);
+	close(init->report);
+	init->report = -1;
+	if (size == sizeof(report)) {
+		message.kind = report.not_run ? MESSAGE_NOT_RUN :
+						MESSAGE_FAILED;
+		message.value = report.not_run;
+		message.failure = report.failure;
+	}
+	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
+	if (size == sizeof(report))
+		_exit(0);
+}
+
+static void read_control(struct init *init)
+{
+	struct message message;
+	ssize_t size = sys_receive(init->control, &message, sizeof(message),
+				   NULL, NULL);
+
+	if (size == 0 || (size < 0 && size != -EAGAIN))
+		_exit(0);
+	if (size == sizeof(message) && message.kind == MESSAGE_SIGNAL)
+		host_reports(init, message.value);
+}
+
+static int open_signals(void)
+{
+	sigset_t all;
+	struct signalfd_siginfo info;
+	int fd;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* What came before the command is there was not for the command. */
+	while (fd >= 0 && read(fd, &info, sizeof(info)) == sizeof(info))
+		;
+	return fd;
+}
+
+/* What only the command needs: its capabilities, terminal and pipes. */
+static void release(const struct plan *plan)
+{
+	if (caps_drop(0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		_exit(1);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		close(fd);
+	for (size_t i = 0; i < plan->keep_count; i++)
+		close(plan->keep_fds[i]);
+}
+
+_Noreturn void init_run(const struct plan *plan, const struct caller *caller,
+			const struct sock_fprog *filter, int ruleset,
+			int control)
+{
+	struct init init = { .control = control, .report = -1 };
+	struct pollfd fds[3] = { { .events = POLLIN },
+				 { .events = POLLIN },
+				 { .events = POLLIN } };
+
+	init.signals = open_signals();
+	init.command =
+		init.signals < 0 ?
+			-errno :
+			command_start(plan, caller, filter, ruleset,
+				      &init.report);
+	if (init.command < 0) {
+		struct message message = { .kind = MESSAGE_FAILED };
+
+		failure_set(&message.failure, -init.command,
+			    "cannot start a process");
+		(void)sys_send(control, &message, sizeof(message), NULL, 0);
+		_exit(1);
+	}
+	release(plan);
+	for (;;) {
+		fds[0].fd = init.report;
+		fds[1].fd = init.signals;
+		fds[2].fd = control;
+		if (poll(fds, ARRAY_SIZE(fds), forward_due(&init)) < 0)
+			continue;
+		if (fds[0].revents)
+			read_report(&init);
+		if (fds[1].revents)
+			read_signals(&init);
+		if (init.report < 0)
+			reap(&init);
+		if (fds[2].revents)
+			read_control(&init);
+	}
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Landlock write layer: a second wall behind the mounts. */
+#include "core/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "core/system.h"
+
+#define WRITE_FILE LANDLOCK_ACCESS_FS_WRITE_FILE
+#define ENTRIES                                                             \
+	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |   \
+	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |       \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |       \
+	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |     \
+	 LANDLOCK_ACCESS_FS_MAKE_SYM)
+
+/* What each ABI of the kernel adds to the write layer. */
+static const struct {
+	int abi;
+	uint64_t files;	  /* rights that make sense on a file */
+	uint64_t entries; /* rights that need a directory */
+} rights_by_abi[] = {
+	{ 1, WRITE_FILE, ENTRIES },
+	{ 2, 0, LANDLOCK_ACCESS_FS_REFER },
+	{ 3, LANDLOCK_ACCESS_FS_TRUNCATE, 0 },
+};
+
+/* struct landlock_ruleset_attr as of ABI 6; older kernels take a prefix. */
+struct ruleset_attr {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+
+struct layer {
+	int ruleset;
+	uint64_t files;
+	uint64_t entries;
+};
+
+static int allow(const struct layer *layer, int fd)
+{
+	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	rule.allowed_access =
+		layer->files | (S_ISDIR(st.st_mode) ? layer->entries : 0);
+	return syscall(SYS_landlock_add_rule, layer->ruleset,
+		       LANDLOCK_RULE_PATH_BENEATH, &rule, 0U) ?
+		       -errno :
+		       0;
+}
+
+static int allow_path(const struct layer *layer, const char *path)
+{
+	owned_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? -errno : allow(layer, fd);
+}
+
+/* What a descriptor may write already, it may write by name as well. */
+static int allow_descriptor(const struct layer *layer, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+	int error;
+
+	if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY ||
+	    fstat(fd, &st) || S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode))
+		return 0;
+	error = allow(layer, fd);
+	/* EBADFD: an anonymous pipe, which Landlock does not restrict. */
+	return error == -EBADFD ? 0 : error;
+}
+
+static int fill(const struct layer *layer, const struct plan *plan,
+		struct failure *failure)
+{
+	int error;
+
+	for (size_t i = 0; i < plan->writable_count; i++) {
+		error = allow_path(layer, plan->writable[i]);
+		if (error)
+			return failure_set(failure, -error,
+					   "cannot allow writes to %s",
+					   plan->writable[i]);
+	}
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		error = allow_descriptor(layer, fd);
+		if (error)
+			return failure_set(failure, -error,
+					   "cannot allow writes to "
+					   "descriptor %d",
+					   fd);
+	}
+	for (size_t i = 0; i < plan->keep_count; i++)
+		(void)allow_descriptor(layer, plan->keep_fds[i]);
+	return 0;
+}
+
+int landlock_build(const struct plan *plan, int *out, struct failure *failure)
+{
+	struct ruleset_attr attr = { 0 };
+	struct layer layer = { .ruleset = -1 };
+	int abi = sys_landlock_abi();
+	size_t size;
+	int error = 0;
+
+	*out = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(rights_by_abi); i++) {
+		if (!plan->landlock || rights_by_abi[i].abi > abi)
+			break;
+		layer.files |= rights_by_abi[i].files;
+		layer.entries |= rights_by_abi[i].entries;
+	}
+	attr.handled_access_fs = layer.files | layer.entries;
+	attr.scoped = plan->scope_signals ? SRT_LANDLOCK_SCOPE_SIGNAL : 0;
+	if (!attr.handled_access_fs && !attr.scoped)
+		return 0;
+	size = attr.scoped ? sizeof(attr) : sizeof(attr.handled_access_fs);
+	layer.ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size,
+				     0U);
+	if (layer.ruleset < 0)
+		return failure_set(failure, errno,
+				   "cannot make the Landlock ruleset");
+	if (plan->landlock)
+		error = fill(&layer, plan, failure);
+	if (error)
+		close(layer.ruleset);
+	else
+		*out = layer.ruleset;
+	return error;
+}
+
+int landlock_enter(int ruleset)
+{
+	return syscall(SYS_landlock_restrict_self, ruleset, 0U) ? -errno : 0;
+}

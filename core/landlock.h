@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Landlock write layer: a second wall behind the mounts. */
+#ifndef SRT_LANDLOCK_H
+#define SRT_LANDLOCK_H
+
+#include <stdbool.h>
+
+#include "core/plan.h"
+#include "core/util.h"
+
+/**
+ * landlock_build() - a ruleset that allows writes beneath the plan's tops only
+ *
+ * What the mounts can't hold is what it is for: a descriptor that the command
+ * was given leads, through /proc/self/fd, to the host's own mounts. Terminals,
+ * pipes and files that descriptors 0-2 and the kept ones may already write stay
+ * writable by name (/dev/stderr).
+ * Context: in the new root, before seccomp.
+ * @out: ruleset owned by the caller, -1 where the plan wants no layer
+ * Return: 0 or -errno, @failure filled.
+ */
+int landlock_build(const struct plan *plan, int *out, struct failure *failure);
+
+/**
+ * landlock_enter() - put the calling thread under a ruleset for good
+ * Context: no_new_privs must be set.
+ * Return: 0 or -errno.
+ */
+int landlock_enter(int ruleset);
+
+#endif

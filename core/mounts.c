@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds the sandbox's root from a plan's mount steps. */
+#include "core/mounts.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "core/system.h"
+
+#define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define MNT_DETACH_ 2		 /* sys/mount.h clashes with linux/mount.h */
+#define MS_PRIVATE_ (1UL << 18)	 /* likewise */
+#define AT_RECURSIVE_ 0x8000	 /* fcntl.h has it from glibc 2.37 */
+#define MASK_HOME "/proc"	 /* never a source: ours replaces it */
+
+/* What mounts_apply() works on: descriptors owned by it. */
+struct builder {
+	const struct plan *plan;
+	int old_root;
+	int new_root;
+	int masks;
+	struct failure *failure;
+};
+
+/* Makes one file or directory of the mask file system. */
+static int mask_make(int dir, const char *name, bool directory, mode_t mode,
+		     const struct plan *plan)
+{
+	owned_fd int fd = -1;
+
+	if (directory) {
+		if (mkdirat(dir, name, mode))
+			return -errno;
+	} else {
+		fd = openat(dir, name,
+			    O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
+		if (fd < 0)
+			return -errno;
+	}
+	if (plan->root_caller &&
+	    fchownat(dir, name, plan->mask_owner, (gid_t)-1,
+		     AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return 0;
+}
+
+/* Makes one slot of a scaffold with the directories that lead to it. */
+static int mask_slot(int dir, const char *slot, bool directory,
+		     const struct plan *plan)
+{
+	owned_ptr char *path = strdup(slot);
+	char *slash = path;
+	int error;
+
+	if (!path)
+		return -ENOMEM;
+	while ((slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		error = mask_make(dir, path, true, 0111, plan);
+		if (error && error != -EEXIST)
+			return error;
+		*slash = '/';
+	}
+	error = mask_make(dir, path, directory, directory ? 0111 : 0, plan);
+	return error == -EEXIST ? 0 : error;
+}
+
+static int mask_scaffold(int masks, size_t index, const struct plan *plan)
+{
+	const struct mount_step *step = &plan->steps[index];
+	owned_fd int dir = -1;
+	char name[32];
+	int error;
+
+	snprintf(name, sizeof(name), "scaffold%zu", index);
+	/* Only once its slots are there does it become unlistable. */
+	if (mkdirat(masks, name, 0711))
+		return -errno;
+	dir = openat(masks, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	for (size_t i = 0; i < step->slot_count; i++) {
+		error = mask_slot(dir, step->slots[i], step->slot_directory[i],
+				  plan);
+		if (error)
+			return error;
+	}
+	if (plan->root_caller &&
+	    fchown(dir, plan->mask_owner, (gid_t)-1))
+		return -errno;
+	return fchmod(dir, 0111) ? -errno : 0;
+}
+
+static int mask_fill(int masks, const struct plan *plan)
+{
+	int error = mask_make(masks, "file", false, 0, plan);
+
+	if (!error)
+		error = mask_make(masks, "dir", true, 0, plan);
+	for (size_t i = 0; !error && i < plan->step_count; i++)
+		if (plan->steps[i].kind == MOUNT_SCAFFOLD)
+			error = mask_scaffold(masks, i, plan);
+	return error;
+}
+
+/* A detached mount of a new file system; @options is NULL-terminated pairs. */
+static int new_filesystem(const char *type, unsigned int attributes,
+			  const char *const *options)
+{
+	owned_fd int fs = sys_fsopen(type);
+	int error;
+
+	if (fs < 0)
+		return fs;
+	for (; options && *options; options += 2) {
+		error = sys_fsconfig(fs, options[0], options[1]);
+		if (error)
+			return error;
+	}
+	error = sys_fsconfig(fs, NULL, NULL);
+	return error ? error : sys_fsmount(fs, attributes);
+}
+
+int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
+{
+	static const char *const options[] = { "mode", "0755", NULL };
+	owned_fd int masks = -1;
+	bool needed = false;
+	mode_t umask_before;
+	int error;
+
+	*out = -1;
+	for (size_t i = 0; i < plan->step_count; i++)
+		needed |= plan->steps[i].kind == MOUNT_MASK ||
+			  plan->steps[i].kind == MOUNT_SCAFFOLD;
+	if (!needed)
+		return 0;
+	masks = new_filesystem("tmpfs", SAFE | MOUNT_ATTR_NOEXEC, options);
+	if (masks < 0)
+		return failure_set(failure, -masks,
+				   "cannot make the file system that covers "
+				   "denied reads");
+	umask_before = umask(0);
+	error = mask_fill(masks, plan);
+	umask(umask_before);
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot make the covers of denied reads");
+	*out = steal_fd(&masks);
+	return 0;
+}
+
+/* Attaches @tree at @target of the new root. */
+static int attach(struct builder *b, int tree, const char *target)
+{
+	owned_fd int at = sys_open_beneath(b->new_root, target);
+
+	return at < 0 ? at : sys_move_mount(tree, at, "");
+}
+
+/* A clone of what @path names below @root, with its submounts. */
+static int clone_tree(int root, const char *path, uint64_t attributes)
+{
+	owned_fd int at = sys_open_beneath(root, path);
+	owned_fd int tree = -1;
+	int error;
+
+	if (at < 0)
+		return at;
+	tree = sys_open_tree(at, "",
+			     AT_EMPTY_PATH | AT_RECURSIVE_ | OPEN_TREE_CLONE);
+	if (tree < 0)
+		return tree;
+	error = sys_mount_attr(tree, true, attributes, 0);
+	return error ? error : steal_fd(&tree);
+}
+
+static int apply_bind(struct builder *b, const struct mount_step *step)
+{
+	owned_fd int tree =
+		clone_tree(b->old_root, step->source,
+			   SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));
+
+	return tree < 0 ? tree : attach(b, tree, step->target);
+}
+
+static int apply_mask(struct builder *b, size_t index)
+{
+	const struct mount_step *step = &b->plan->steps[index];
+	char name[64];
+	owned_fd int tree = -1;
+
+	if (step->kind == MOUNT_SCAFFOLD)
+		snprintf(name, sizeof(name), MASK_HOME "/scaffold%zu", index);
+	else
+		snprintf(name, sizeof(name), MASK_HOME "/%s",
+			 step->directory ? "dir" : "file");
+	tree = clone_tree(b->old_root, name,
+			  SAFE | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
+	return tree < 0 ? tree : attach(b, tree, step->target);
+}
+
+/* Makes one entry of a mounted file system read-only, in place. */
+static int make_read_only(int dir, const char *name)
+{
+	owned_fd int tree = sys_open_tree(
+		dir, name,
+		AT_RECURSIVE_ | AT_SYMLINK_NOFOLLOW | OPEN_TREE_CLONE);
+	int error;
+
+	if (tree < 0)
+		return tree;
+	error = sys_mount_attr(tree, true, MOUNT_ATTR_RDONLY, 0);
+	return error ? error : sys_move_mount(tree, dir, name);
+}
+
+/*
+ * Closes what uid 0 can write in /proc without a capability: every directory
+ * and writable file that belongs to no process. Found by looking, since kernels
+ * and their options differ.
+ */
+static int close_proc(int proc)
+{
+	owned_fd int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	struct stat st;
+	int error = 0;
+
+	if (!dir)
+		return -errno;
+	steal_fd(&fd);
+	while (!error && (entry = readdir(dir))) {
+		const char *name = entry->d_name;
+
+		if (*name == '.' || isdigit((unsigned char)*name))
+			continue;
+		if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (S_ISDIR(st.st_mode) ||
+		    (S_ISREG(st.st_mode) && (st.st_mode & 0222)))
+			error = make_read_only(proc, name);
+	}
+	closedir(dir);
+	return error;
+}
+
+static int apply_proc(struct builder *b, const struct mount_step *step)
+{
+	owned_fd int proc =
+		new_filesystem("proc", SAFE | MOUNT_ATTR_NOEXEC, NULL);
+	int error;
+
+	if (proc < 0)
+		return proc;
+	error = attach(b, proc, step->target);
+	if (!error && b->plan->close_proc)
+		error = close_proc(proc);
+	return error;
+}
+
+/* Puts one of the host's device nodes, or terminal, into our /dev. */
+static int dev_node(struct builder *b, int dev, const char *source,
+		    const char *name)
+{
+	owned_fd int at = -1, file = -1, tree = -1;
+	int error;
+
+	at = sys_open_beneath(b->old_root, source);
+	if (at < 0)
+		return at;
+	file = openat(dev, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
+	if (file < 0)
+		return -errno;
+	tree = sys_open_tree(at, "", AT_EMPTY_PATH | OPEN_TREE_CLONE);
+	if (tree < 0)
+		return tree;
+	/* The one place where device nodes work. */
+	error = sys_mount_attr(tree, false,
+			       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, 0);
+	return error ? error : sys_move_mount(tree, dev, name);
+}
+
+static int dev_mount(int dev, const char *name, const char *type,
+		     const char *const *options, unsigned int attributes)
+{
+	owned_fd int tree = -1;
+
+	if (mkdirat(dev, name, 0755))
+		return -errno;
+	tree = new_filesystem(type, attributes, options);
+	return tree < 0 ? tree : sys_move_mount(tree, dev, name);
+}
+
+static int dev_links(int dev)
+{
+	static const char *const links[][2] = {
+		{ "pts/ptmx", "ptmx" },		{ "/proc/self/fd", "fd" },
+		{ "/proc/self/fd/0", "stdin" }, { "/proc/self/fd/1", "stdout" },
+		{ "/proc/self/fd/2", "stderr" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		if (symlinkat(links[i][0], dev, links[i][1]))
+			return -errno;
+	return 0;
+}
+
+static int dev_fill(struct builder *b, int dev)
+{
+	static const char *const nodes[] = { "null",   "zero",	  "full",
+					     "random", "urandom", "tty" };
+	static const char *const pts[] = { "newinstance", NULL,	  "ptmxmode",
+					   "0666",	  "mode", "0620",
+					   NULL };
+	static const char *const shm[] = { "mode", "1777", NULL };
+	char source[32], *terminal;
+	int error = 0;
+
+	for (size_t i = 0; !error && i < ARRAY_SIZE(nodes); i++) {
+		snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
+		error = dev_node(b, dev, source, nodes[i]);
+	}
+	if (!error)
+		error = dev_mount(dev, "pts", "devpts", pts,
+				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (!error)
+		error = dev_mount(dev, "shm", "tmpfs", shm, SAFE);
+	if (!error)
+		error = dev_links(dev);
+	/* So that ttyname(3) finds the user's terminal, which stays on the
+	 * host's devpts. A terminal that can't be shown is no failure. */
+	terminal = ttyname(STDIN_FILENO);
+	if (!terminal)
+		terminal = ttyname(STDOUT_FILENO);
+	if (!error && terminal)
+		(void)dev_node(b, dev, terminal, "console");
+	return error;
+}
+
+static int apply_dev(struct builder *b, const struct mount_step *step)
+{
+	static const char *const options[] = { "mode", "0755", NULL };
+	owned_fd int dev = new_filesystem(
+		"tmpfs", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, options);
+	int error;
+
+	if (dev < 0)
+		return dev;
+	error = attach(b, dev, step->target);
+	if (!error)
+		error = dev_fill(b, dev);
+	if (!error)
+		error = sys_mount_attr(dev, false, MOUNT_ATTR_RDONLY, 0);
+	return error;
+}
+
+static int apply_step(struct builder *b, size_t index)
+{
+	const struct mount_step *step = &b->plan->steps[index];
+
+	switch (step->kind) {
+	case MOUNT_BIND:
+		return apply_bind(b, step);
+	case MOUNT_MASK:
+	case MOUNT_SCAFFOLD:
+		return apply_mask(b, index);
+	case MOUNT_PROC:
+		return apply_proc(b, step);
+	case MOUNT_DEV:
+		return apply_dev(b, step);
+	}
+	return -EINVAL;
+}
+
+/* A first step that covers "/" is the root itself. */
+static bool root_is_scaffold(const struct plan *plan)
+{
+	return plan->step_count && plan->steps[0].kind == MOUNT_SCAFFOLD &&
+	       !strcmp(plan->steps[0].target, "/");
+}
+
+static int apply_steps(struct builder *b)
+{
+	static const char *const names[] = {
+		[MOUNT_BIND] = "bind",	     [MOUNT_MASK] = "mask",
+		[MOUNT_SCAFFOLD] = "mask",   [MOUNT_PROC] = "mount proc at",
+		[MOUNT_DEV] = "mount /dev at",
+	};
+	int error;
+
+	for (size_t i = root_is_scaffold(b->plan); i < b->plan->step_count;
+	     i++) {
+		const struct mount_step *step = &b->plan->steps[i];
+
+		error = apply_step(b, i);
+		if (error)
+			return failure_set(b->failure, -error, "cannot %s %s",
+					   names[step->kind], step->target);
+	}
+	return 0;
+}
+
+/* Nothing that the host mounts later may show inside, nor the other way. */
+static int make_private(void)
+{
+	struct srt_mount_attr attr = { .propagation = MS_PRIVATE_ };
+
+	return syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE_, &attr,
+		       sizeof(attr)) ?
+		       -errno :
+		       0;
+}
+
+/* The new root is a clone of the whole tree, stacked over "/". */
+static int open_roots(struct builder *b)
+{
+	uint64_t attributes =
+		SAFE | (b->plan->root_read_only ? MOUNT_ATTR_RDONLY : 0);
+	bool scaffold = root_is_scaffold(b->plan);
+	int error = make_private();
+
+	if (error)
+		return failure_set(b->failure, -error,
+				   "cannot make the mounts private");
+	b->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->old_root < 0)
+		return failure_set(b->failure, errno, "cannot open /");
+	if (b->masks >= 0) {
+		error = sys_move_mount(b->masks, b->old_root, &MASK_HOME[1]);
+		if (error)
+			return failure_set(b->failure, -error,
+					   "cannot attach the masks");
+	}
+	b->new_root = clone_tree(b->old_root,
+				 scaffold ? MASK_HOME "/scaffold0" : "/",
+				 attributes);
+	if (b->new_root < 0)
+		return failure_set(b->failure, -b->new_root,
+				   "cannot clone the mount tree");
+	error = sys_move_mount(b->new_root, AT_FDCWD, "/");
+	return error ? failure_set(b->failure, -error,
+				   "cannot attach the new root") :
+		       0;
+}
+
+static int pivot(struct builder *b)
+{
+	if (fchdir(b->new_root) || sys_pivot_root(".", ".") ||
+	    syscall(SYS_umount2, ".", MNT_DETACH_) || chdir("/"))
+		return failure_set(b->failure, errno,
+				   "cannot change to the new root");
+	return 0;
+}
+
+int mounts_apply(const struct plan *plan, int masks, struct failure *failure)
+{
+	struct builder b = { plan, -1, -1, masks, failure };
+	mode_t umask_before = umask(0);
+	int error = open_roots(&b);
+
+	if (!error)
+		error = apply_steps(&b);
+	if (!error)
+		error = pivot(&b);
+	umask(umask_before);
+	if (b.old_root >= 0)
+		close(b.old_root);
+	if (b.new_root >= 0)
+		close(b.new_root);
+	return error;
+}

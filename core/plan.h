@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The data model: what the namespaces backend will do, as plain data. */
+#ifndef SRT_PLAN_H
+#define SRT_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/** enum mount_kind - one step of building the new root, in order */
+enum mount_kind {
+	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
+	MOUNT_MASK,	/* an empty, unreadable file or directory */
+	MOUNT_SCAFFOLD, /* an unlistable directory that leads to slots */
+	MOUNT_PROC,	/* procfs of the new PID namespace */
+	MOUNT_DEV,	/* a minimal private /dev */
+};
+
+/**
+ * struct mount_step - one step; every path is absolute, real and free of links
+ * @source: MOUNT_BIND: path in the host's tree
+ * @target: path in the new root; must exist there
+ * @directory: what @target is; MOUNT_MASK takes the like
+ * @read_only: MOUNT_BIND
+ * @slots: MOUNT_SCAFFOLD: paths below @target, relative, that later steps
+ *	mount over; @slot_directory says what each is
+ */
+struct mount_step {
+	enum mount_kind kind;
+	const char *source;
+	const char *target;
+	bool directory;
+	bool read_only;
+	const char **slots;
+	bool *slot_directory;
+	size_t slot_count;
+};
+
+/** struct id_extent - one line of a uid_map or gid_map, identity */
+struct id_extent {
+	uint32_t first;
+	uint32_t count;
+};
+
+/**
+ * struct seccomp_arg - (argument @index & @mask) == @value
+ * @above: instead: argument @index >= @value
+ * @differs: instead: argument @index != @value
+ */
+struct seccomp_arg {
+	unsigned int index;
+	bool above;
+	bool differs;
+	uint64_t mask;
+	uint64_t value;
+};
+
+/** struct seccomp_rule - refuse @call with @error where all @args hold */
+struct seccomp_rule {
+	const char *call;
+	int error;
+	struct seccomp_arg args[3];
+	size_t arg_count;
+};
+
+/**
+ * struct plan - everything a run needs; all pointers borrowed for the run
+ * @argv, @env: NULL-terminated
+ * @cwd: working directory of the command, in the new root
+ * @uids, @gids: identity extents of the new user namespace
+ * @root_caller: the caller is uid 0 of its namespace: @caps are kept and
+ *	masks belong to @mask_owner, an id that is left out of the maps
+ * @caps: bit mask of capabilities that the command keeps
+ * @root_read_only: the new root as a whole; steps follow
+ * @close_proc: what can be written in /proc without a capability becomes
+ *	read-only (root callers)
+ * @temp_dir: made on the host (0700), removed by the janitor
+ * @placeholders: empty directories made on the host for protected names that
+ *	do not exist, removed by the janitor
+ * @listen_ports: loopback ports inside, one listener each, given to the host
+ * @landlock: write layer is to be there; @writable are its tops
+ * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
+ * @kill_group: signals to the caller's process group may be sent where
+ *	@scope_signals can't hold them
+ * @keep_fds: descriptors above 2 that the command gets
+ * @nested: nested user namespaces are wanted: no Landlock layer
+ */
+struct plan {
+	const char **argv;
+	const char **env;
+	const char *cwd;
+	struct id_extent *uids, *gids;
+	size_t uid_count, gid_count;
+	bool root_caller;
+	uint32_t mask_owner;
+	uint64_t caps;
+	bool root_read_only;
+	bool close_proc;
+	struct mount_step *steps;
+	size_t step_count;
+	const char *temp_dir;
+	const char **placeholders;
+	size_t placeholder_count;
+	uint16_t *listen_ports;
+	size_t listen_count;
+	bool landlock;
+	bool scope_signals;
+	const char **writable;
+	size_t writable_count;
+	struct seccomp_rule *rules;
+	size_t rule_count;
+	int *keep_fds;
+	size_t keep_count;
+};
+
+#endif

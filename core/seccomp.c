@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Builds and installs the seccomp program of a plan. */
+#include "core/seccomp.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "core/system.h"
+
+/* seccomp_export_bpf() writes to a descriptor only. */
+static int export_program(scmp_filter_ctx context, struct sock_filter *head,
+			  size_t head_count, struct sock_fprog *out)
+{
+	owned_fd int fd = memfd_create("seccomp", MFD_CLOEXEC);
+	owned_ptr struct sock_filter *code = NULL;
+	struct stat st;
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = seccomp_export_bpf(context, fd);
+	if (error)
+		return error;
+	if (fstat(fd, &st))
+		return -errno;
+	code = malloc(sizeof(*head) * head_count + (size_t)st.st_size);
+	if (!code)
+		return -ENOMEM;
+	memcpy(code, head, sizeof(*head) * head_count);
+	if (pread(fd, code + head_count, (size_t)st.st_size, 0) != st.st_size)
+		return -EIO;
+	out->len = (unsigned short)(head_count +
+				    (size_t)st.st_size / sizeof(*code));
+	out->filter = code;
+	code = NULL;
+	return 0;
+}
+
+static int add_rule(scmp_filter_ctx context, uint32_t arch,
+		    const struct seccomp_rule *rule)
+{
+	struct scmp_arg_cmp args[ARRAY_SIZE(rule->args)];
+	int call = seccomp_syscall_resolve_name_arch(arch, rule->call);
+
+	/* Negative: this architecture or library does not have it. */
+	if (call < 0)
+		return 0;
+	for (size_t i = 0; i < rule->arg_count; i++) {
+		const struct seccomp_arg *arg = &rule->args[i];
+		enum scmp_compare op = arg->above   ? SCMP_CMP_GE :
+				       arg->differs ? SCMP_CMP_NE :
+						      SCMP_CMP_MASKED_EQ;
+
+		args[i] = op == SCMP_CMP_MASKED_EQ ?
+				  SCMP_CMP64(arg->index, op, arg->mask,
+					     arg->value) :
+				  SCMP_CMP64(arg->index, op, arg->value, 0);
+	}
+	return seccomp_rule_add_array(context,
+				      SCMP_ACT_ERRNO((uint16_t)rule->error),
+				      call, (unsigned int)rule->arg_count,
+				      args);
+}
+
+/*
+ * Runs before libseccomp's code: what is newer than the rules answers ENOSYS.
+ * libseccomp of Debian 12 has no names for all of these calls. The x32 range
+ * (bit 30) and foreign architectures fall through to libseccomp, which kills.
+ */
+static const struct sock_filter *unknown_calls(uint32_t arch, size_t *count)
+{
+	static struct sock_filter code[6];
+	uint32_t audit = arch == SCMP_ARCH_X86_64 ? AUDIT_ARCH_X86_64 :
+						    AUDIT_ARCH_AARCH64;
+
+	code[0] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	code[1] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, audit,
+					       0, 4);
+	code[2] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	code[3] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K,
+					       0x40000000, 2, 0);
+	code[4] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K,
+					       SECCOMP_UNKNOWN_FROM, 0, 1);
+	code[5] = (struct sock_filter)BPF_STMT(
+		BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	*count = ARRAY_SIZE(code);
+	return code;
+}
+
+int seccomp_build(const struct seccomp_rule *rules, size_t count,
+		  uint32_t arch, struct sock_fprog *out,
+		  struct failure *failure)
+{
+	scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
+	const struct sock_filter *head;
+	size_t head_count;
+	int error = context ? 0 : -ENOMEM;
+	const char *at = "program";
+
+	if (!arch)
+		arch = seccomp_arch_native();
+	if (!error && arch != seccomp_arch_native()) {
+		error = seccomp_arch_remove(context, SCMP_ARCH_NATIVE);
+		if (!error)
+			error = seccomp_arch_add(context, arch);
+	}
+	for (size_t i = 0; !error && i < count; i++) {
+		at = rules[i].call;
+		error = add_rule(context, arch, &rules[i]);
+	}
+	head = unknown_calls(arch, &head_count);
+	if (!error)
+		error = export_program(context, (struct sock_filter *)head,
+				       head_count, out);
+	if (context)
+		seccomp_release(context);
+	return error ? failure_set(failure, -error,
+				   "cannot build the seccomp filter (%s)", at) :
+		       0;
+}
+
+int seccomp_install(const struct sock_fprog *program)
+{
+	if (sys_missing("seccomp"))
+		return -ENOSYS;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, program) ?
+		       -errno :
+		       0;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The child between clone3(2) and PID 1's loop. */
+#include "core/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "core/init.h"
+#include "core/landlock.h"
+#include "core/message.h"
+#include "core/mounts.h"
+#include "core/network.h"
+#include "core/system.h"
+
+/* Closes what the host process has open and the command does not get. */
+static void close_inherited(const struct plan *plan, int control)
+{
+	int keep[64], count = 0;
+	unsigned int from = 3;
+
+	keep[count++] = control;
+	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
+		keep[count++] = plan->keep_fds[i];
+	for (;;) {
+		int next = -1;
+
+		for (int i = 0; i < count; i++)
+			if (keep[i] >= (int)from &&
+			    (next < 0 || keep[i] < next))
+				next = keep[i];
+		if (next < 0)
+			break;
+		if ((unsigned int)next > from)
+			(void)syscall(SYS_close_range, from,
+				      (unsigned int)next - 1, 0U);
+		from = (unsigned int)next + 1;
+	}
+	(void)syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+/* Waits for a message of @kind; the descriptor it carries, or -1, in @fd. */
+static int await(int control, enum message_kind kind, int *fd)
+{
+	struct message message;
+	size_t count = 1;
+	ssize_t size;
+
+	do {
+		*fd = -1;
+		count = 1;
+		size = sys_receive(control, &message, sizeof(message), fd,
+				   &count);
+		/* The host process is gone: so are we. */
+		if (size != sizeof(message))
+			_exit(1);
+	} while (message.kind == MESSAGE_SIGNAL);
+	return message.kind == kind ? 0 : -EPROTO;
+}
+
+static int make_network(const struct plan *plan, int control,
+			struct failure *failure)
+{
+	struct message message = { .kind = MESSAGE_LISTENERS };
+	int fds[SYS_MAX_FDS];
+	size_t count = 0;
+	int error = network_up();
+
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot bring up the loopback interface");
+	for (; count < plan->listen_count; count++) {
+		fds[count] = network_listen(plan->listen_ports[count]);
+		if (fds[count] < 0) {
+			error = failure_set(failure, -fds[count],
+					    "cannot listen on port %u inside",
+					    plan->listen_ports[count]);
+			break;
+		}
+	}
+	if (!error)
+		error = sys_send(control, &message, sizeof(message), fds,
+				 count);
+	while (count)
+		close(fds[--count]);
+	return error;
+}
+
+static int enter_directory(const struct plan *plan, struct failure *failure)
+{
+	if (!chdir(plan->cwd))
+		return 0;
+	return failure_set(failure, errno,
+			   "cannot enter the working directory %s inside; "
+			   "allow reading it, or start elsewhere",
+			   plan->cwd);
+}
+
+/* The BPF program comes in a memfd: it may be larger than a record. */
+static int read_filter(int fd, struct sock_fprog *filter,
+		       struct failure *failure)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return failure_set(failure, EPROTO, "no seccomp filter came");
+	filter->len = (unsigned short)((size_t)st.st_size /
+				       sizeof(struct sock_filter));
+	filter->filter =
+		mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (filter->filter == MAP_FAILED)
+		return failure_set(failure, errno,
+				   "cannot map the seccomp filter");
+	close(fd);
+	return 0;
+}
+
+static int set_up(const struct plan *plan, int control,
+		  struct sock_fprog *filter, int *ruleset,
+		  struct failure *failure)
+{
+	owned_fd int masks = -1;
+	int fd = -1, error;
+
+	close_inherited(plan, control);
+	if (await(control, MESSAGE_GO, &masks))
+		return failure_set(failure, EPROTO, "unexpected message");
+	error = make_network(plan, control, failure);
+	if (!error && !plan->root_caller)
+		error = mounts_masks(plan, &masks, failure);
+	if (!error)
+		error = mounts_apply(plan, masks, failure);
+	if (!error)
+		error = enter_directory(plan, failure);
+	if (!error)
+		error = landlock_build(plan, ruleset, failure);
+	if (!error)
+		error = await(control, MESSAGE_FILTER, &fd);
+	if (!error)
+		error = read_filter(fd, filter, failure);
+	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		error = failure_set(failure, errno, "cannot hide PID 1");
+	return error;
+}
+
+_Noreturn void setup_run(const struct plan *plan, const struct caller *caller,
+			 int control)
+{
+	struct message message = { .kind = MESSAGE_FAILED };
+	struct sock_fprog filter = { 0 };
+	int ruleset = -1;
+	int error;
+
+	prctl(PR_SET_NAME, "srt-lua-init");
+	error = set_up(plan, control, &filter, &ruleset, &message.failure);
+	if (error) {
+		if (!message.failure.text[0])
+			failure_set(&message.failure, -error, "set-up failed");
+		(void)sys_send(control, &message, sizeof(message), NULL, 0);
+		_exit(1);
+	}
+	init_run(plan, caller, &filter, ruleset, control);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The child between clone3(2) and PID 1's loop. */
+#ifndef SRT_SETUP_H
+#define SRT_SETUP_H
+
+#include "core/command.h"
+#include "core/plan.h"
+
+/**
+ * setup_run() - build the sandbox around the calling process, then be PID 1
+ *
+ * Waits for MESSAGE_GO, makes network and listeners, mounts, Landlock ruleset,
+ * waits for MESSAGE_FILTER and goes on as init_run(). A step that fails is told
+ * to the host by MESSAGE_FAILED and ends the process: nothing is skipped.
+ * Context: the child, in all its new namespaces, all signals blocked.
+ * @control: socket to the host process
+ */
+_Noreturn void setup_run(const struct plan *plan, const struct caller *caller,
+			 int control);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host process while a command runs: signals, terminal, status. */
+#include "core/supervise.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include "core/terminal.h"
+#include "core/util.h"
+
+struct supervisor {
+	uv_loop_t *loop;
+	struct sandbox *sandbox;
+	struct terminal terminal;
+	struct outcome *outcome;
+	int signals;
+	int open_handles;
+	uv_poll_t control_poll;
+	uv_poll_t signal_poll;
+};
+
+static void handled_signals(sigset_t *set)
+{
+	static const int signals[] = { SIGINT,	SIGTERM, SIGHUP,
+				       SIGQUIT, SIGUSR1, SIGUSR2,
+				       SIGWINCH, SIGTSTP, SIGCONT };
+
+	sigemptyset(set);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaddset(set, signals[i]);
+}
+
+void supervise_block(void)
+{
+	sigset_t set;
+
+	handled_signals(&set);
+	/* For tcsetpgrp(3) from the background. */
+	sigaddset(&set, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct supervisor *s = handle->data;
+
+	if (--s->open_handles == 0)
+		uv_stop(s->loop);
+}
+
+static void finish(struct supervisor *s)
+{
+	if (uv_is_closing((uv_handle_t *)&s->control_poll))
+		return;
+	uv_close((uv_handle_t *)&s->control_poll, on_closed);
+	uv_close((uv_handle_t *)&s->signal_poll, on_closed);
+}
+
+/* Stops as the command did; returns when somebody continues us. */
+static void stop_with_command(struct supervisor *s)
+{
+	terminal_take_back(&s->terminal);
+	kill(getpid(), SIGSTOP);
+	terminal_hand_over(&s->terminal);
+}
+
+static void on_message(struct supervisor *s, const struct message *message)
+{
+	switch (message->kind) {
+	case MESSAGE_STOPPED:
+		stop_with_command(s);
+		return;
+	case MESSAGE_FAILED:
+		s->outcome->kind = OUTCOME_FAILED;
+		break;
+	case MESSAGE_NOT_RUN:
+		s->outcome->kind = OUTCOME_NOT_RUN;
+		break;
+	case MESSAGE_ENDED:
+		s->outcome->kind = OUTCOME_ENDED;
+		break;
+	default:
+		return;
+	}
+	s->outcome->value = message->value;
+	s->outcome->failure = message->failure;
+	finish(s);
+}
+
+static void on_control(uv_poll_t *poll, int status, int events)
+{
+	struct supervisor *s = poll->data;
+	struct message message;
+	int more = 0;
+
+	(void)status;
+	(void)events;
+	while (!uv_is_closing((uv_handle_t *)poll) &&
+	       (more = sandbox_read(s->sandbox, &message)) > 0)
+		on_message(s, &message);
+	/* PID 1 is gone without a word: killed from outside. */
+	if (more < 0)
+		finish(s);
+}
+
+static void on_signal(uv_poll_t *poll, int status, int events)
+{
+	struct supervisor *s = poll->data;
+	struct signalfd_siginfo info;
+
+	(void)status;
+	(void)events;
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
+		sandbox_signal(s->sandbox, (int)info.ssi_signo);
+}
+
+static int watch(struct supervisor *s, uv_poll_t *poll, int fd,
+		 uv_poll_cb callback)
+{
+	int error = uv_poll_init(s->loop, poll, fd);
+
+	if (error)
+		return error;
+	poll->data = s;
+	s->open_handles++;
+	return uv_poll_start(poll, UV_READABLE, callback);
+}
+
+int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
+		  struct outcome *out)
+{
+	struct supervisor s = { .loop = loop,
+				.sandbox = sandbox,
+				.outcome = out };
+	sigset_t set;
+	int error;
+
+	*out = (struct outcome){ .kind = OUTCOME_FAILED };
+	failure_set(&out->failure, 0, "the sandbox was killed from outside");
+	handled_signals(&set);
+	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s.signals < 0)
+		return -errno;
+	terminal_open(&s.terminal);
+	error = watch(&s, &s.control_poll, sandbox->control, on_control);
+	if (!error)
+		error = watch(&s, &s.signal_poll, s.signals, on_signal);
+	if (!error)
+		uv_run(loop, UV_RUN_DEFAULT);
+	terminal_take_back(&s.terminal);
+	terminal_close(&s.terminal);
+	close(s.signals);
+	return error;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host process while a command runs: signals, terminal, status. */
+#ifndef SRT_SUPERVISE_H
+#define SRT_SUPERVISE_H
+
+#include <uv.h>
+
+#include "core/sandbox.h"
+
+enum outcome_kind {
+	OUTCOME_FAILED,	 /* the sandbox could not be made: @failure */
+	OUTCOME_NOT_RUN, /* @value: errno of execve(2) */
+	OUTCOME_ENDED,	 /* @value: wait status */
+};
+
+/** struct outcome - how a run ended */
+struct outcome {
+	enum outcome_kind kind;
+	int value;
+	struct failure failure;
+};
+
+/**
+ * supervise_block() - hold back the signals that supervise_run() handles
+ *
+ * To be called before sandbox_start(), so that none is lost in between.
+ */
+void supervise_block(void);
+
+/**
+ * supervise_run() - run the loop until the command has ended
+ *
+ * Signals that reach this process are told to PID 1. When the command stops,
+ * this process stops too, so that the user's shell sees the job stopped.
+ * @loop: other handles on it (the proxy) are served meanwhile
+ * Return: 0 or -errno; @out says how the run ended.
+ */
+int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
+		  struct outcome *out);
+
+#endif

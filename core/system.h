@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thin wrappers over system calls that libc does not wrap. */
+#ifndef SRT_SYSTEM_H
+#define SRT_SYSTEM_H
+
+#include <linux/mount.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Constants that Debian 12's headers lack. */
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#define SRT_LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
+
+/** struct srt_mount_attr - mount_setattr(2) */
+struct srt_mount_attr {
+	uint64_t attr_set;
+	uint64_t attr_clr;
+	uint64_t propagation;
+	uint64_t userns_fd;
+};
+
+/* All return the call's result, or -errno. Descriptors are close-on-exec. */
+int sys_open_tree(int dirfd, const char *path, unsigned int flags);
+int sys_move_mount(int from, int dirfd, const char *path);
+int sys_mount_attr(int fd, bool recursive, uint64_t set, uint64_t clear);
+int sys_fsopen(const char *type);
+int sys_fsconfig(int fs, const char *key, const char *value);
+int sys_fsmount(int fs, unsigned int attributes);
+int sys_pivot_root(const char *new_root, const char *put_old);
+int sys_landlock_abi(void);
+
+/**
+ * sys_open_beneath() - open @path (absolute) in the tree whose root is @root
+ *
+ * O_PATH, through openat2(2) with no link followed at any place, so that the
+ * result is the very object that the resolved path named.
+ * Return: descriptor owned by the caller, or -errno (-ELOOP for a link).
+ */
+int sys_open_beneath(int root, const char *path);
+
+/** sys_write_file() - write @text to an existing file in one write */
+int sys_write_file(const char *path, const char *text);
+
+/** sys_missing() - does the test hook SRT_LUA_FAKE_MISSING name @feature? */
+bool sys_missing(const char *feature);
+
+/**
+ * sys_send() - one record over a SOCK_SEQPACKET socket, with descriptors
+ * @fds: borrowed, @fd_count at most SYS_MAX_FDS
+ * Return: 0 or -errno.
+ */
+#define SYS_MAX_FDS 16
+int sys_send(int socket, const void *data, size_t size, const int *fds,
+	     size_t fd_count);
+
+/**
+ * sys_receive() - one record
+ * @fds: filled with descriptors owned by the caller; @fd_count in and out
+ * Return: bytes (0 at end of file) or -errno.
+ */
+ssize_t sys_receive(int socket, void *data, size_t size, int *fds,
+		    size_t *fd_count);
+
+#endif

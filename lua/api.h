@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C tables of the host state, one C file each. */
+#ifndef SRT_LUA_API_H
+#define SRT_LUA_API_H
+
+#include <lua.h>
+
+#include "core/command.h"
+
+/* require "srt.c.NAME"; each leaves its table on the stack. */
+int luaopen_srt_c_sys(lua_State *L);
+int luaopen_srt_c_sandbox(lua_State *L);
+int luaopen_srt_c_proxy(lua_State *L);
+int luaopen_srt_c_box(lua_State *L);
+
+/** The caller's signals and limits, noted before anything changed them. */
+extern struct caller host_caller;
+
+/**
+ * api_fail() - nil, message, errno name: how operating failures are returned
+ * Return: 3, the number of results.
+ */
+int api_fail(lua_State *L, int error);
+
+/** api_error_name() - "ENOENT" for ENOENT; static storage */
+const char *api_error_name(int error);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* srt.c.proxy: the egress proxy, asking Lua for verdicts; see api_proxy.md. */
+#include <lauxlib.h>
+#include <lua.h>
+#include <string.h>
+#include <uv.h>
+
+#include "lua/api.h"
+#include "proxy/proxy.h"
+
+#define PROXY "srt.proxy"
+
+/*
+ * The hooks table (decide, checkAddress, log) is the userdata's user value, so
+ * it lives as long as the proxy.
+ */
+struct proxy_object {
+	struct proxy *proxy;
+	lua_State *L;
+	int self; /* reference in the registry while open */
+	char address_reason[300];
+};
+
+static void push_text(lua_State *L, const struct proxy_text *text)
+{
+	if (text->data)
+		lua_pushlstring(L, text->data, text->size);
+	else
+		lua_pushnil(L);
+}
+
+static void set_text(lua_State *L, const char *name,
+		     const struct proxy_text *text)
+{
+	push_text(L, text);
+	lua_setfield(L, -2, name);
+}
+
+static void push_question(lua_State *L, const struct proxy_question *question)
+{
+	lua_createtable(L, 0, 8);
+	lua_pushstring(L, question->kind == PROXY_ASK_CONNECT ? "connect" :
+								"request");
+	lua_setfield(L, -2, "kind");
+	set_text(L, "host", &question->host);
+	lua_pushinteger(L, question->port);
+	lua_setfield(L, -2, "port");
+	set_text(L, "method", &question->method);
+	set_text(L, "target", &question->target);
+	set_text(L, "path", &question->path);
+	set_text(L, "query", &question->query);
+	lua_createtable(L, (int)question->header_count, 0);
+	for (size_t i = 0; i < question->header_count; i++) {
+		lua_createtable(L, 0, 2);
+		set_text(L, "name", &question->headers[i].name);
+		set_text(L, "value", &question->headers[i].value);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	lua_setfield(L, -2, "headers");
+}
+
+/* Strings stay on the stack, which outlives the verdict. */
+static struct proxy_text text_of(lua_State *L, int table, const char *name)
+{
+	struct proxy_text text = { 0 };
+
+	luaL_checkstack(L, 4, "verdict too large");
+	if (lua_getfield(L, table, name) == LUA_TSTRING)
+		text.data = lua_tolstring(L, -1, &text.size);
+	return text;
+}
+
+static const char *string_of(lua_State *L, int table, const char *name)
+{
+	return text_of(L, table, name).data;
+}
+
+static void read_edits(lua_State *L, int table, struct proxy_verdict *verdict)
+{
+	struct proxy_header *set;
+	struct proxy_text *remove;
+	int list;
+
+	if (lua_getfield(L, table, "set") == LUA_TTABLE) {
+		list = lua_gettop(L);
+		verdict->set_count = lua_rawlen(L, list);
+		set = lua_newuserdatauv(
+			L, sizeof(*set) * (verdict->set_count + 1), 0);
+		verdict->set = set;
+		for (size_t i = 0; i < verdict->set_count; i++) {
+			lua_rawgeti(L, list, (lua_Integer)i + 1);
+			set[i].name = text_of(L, lua_gettop(L), "name");
+			set[i].value = text_of(L, lua_gettop(L) - 1, "value");
+		}
+	}
+	if (lua_getfield(L, table, "remove") == LUA_TTABLE) {
+		list = lua_gettop(L);
+		verdict->remove_count = lua_rawlen(L, list);
+		remove = lua_newuserdatauv(
+			L, sizeof(*remove) * (verdict->remove_count + 1), 0);
+		verdict->remove = remove;
+		for (size_t i = 0; i < verdict->remove_count; i++) {
+			luaL_checkstack(L, 4, "verdict too large");
+			lua_rawgeti(L, list, (lua_Integer)i + 1);
+			remove[i].data = luaL_checklstring(L, -1,
+							   &remove[i].size);
+		}
+	}
+}
+
+static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
+{
+	int table = lua_gettop(L);
+
+	luaL_checktype(L, table, LUA_TTABLE);
+	verdict->host = string_of(L, table, "host");
+	verdict->code = string_of(L, table, "code");
+	verdict->reason = string_of(L, table, "reason");
+	verdict->body = text_of(L, table, "body");
+	lua_getfield(L, table, "status");
+	verdict->status = (unsigned int)lua_tointeger(L, -1);
+	read_edits(L, table, verdict);
+	lua_getfield(L, table, "respond");
+	verdict->respond = lua_toboolean(L, -1);
+	/* Last: an error before this leaves a denial. */
+	lua_getfield(L, table, "allow");
+	verdict->allow = lua_toboolean(L, -1) && verdict->host;
+}
+
+struct asking {
+	struct proxy_object *object;
+	const struct proxy_question *question;
+	struct proxy_verdict verdict;
+};
+
+static void push_hook(lua_State *L, struct proxy_object *object,
+		      const char *name)
+{
+	lua_rawgeti(L, LUA_REGISTRYINDEX, object->self);
+	lua_getiuservalue(L, -1, 1);
+	lua_getfield(L, -1, name);
+}
+
+/* Protected. Leaves on the stack what the verdict borrows. */
+static int ask_lua(lua_State *L)
+{
+	struct asking *asking = lua_touserdata(L, 1);
+
+	push_hook(L, asking->object, "decide");
+	push_question(L, asking->question);
+	lua_call(L, 1, 1); /* protected: ask_lua runs under lua_pcall */
+	read_verdict(L, &asking->verdict);
+	return lua_gettop(L);
+}
+
+static void on_decide(void *context, struct proxy_ask *ask,
+		      const struct proxy_question *question)
+{
+	struct proxy_object *object = context;
+	struct asking asking = { .object = object, .question = question };
+	lua_State *L = object->L;
+	int top = lua_gettop(L);
+
+	if (!lua_checkstack(L, 20)) {
+		asking.verdict.reason = "out of memory";
+	} else {
+		lua_pushcfunction(L, ask_lua);
+		lua_pushlightuserdata(L, &asking);
+		if (lua_pcall(L, 1, LUA_MULTRET, 0)) {
+			asking.verdict = (struct proxy_verdict){
+				.status = 500,
+				.code = "internal-error",
+				.reason = lua_tostring(L, -1),
+			};
+		}
+	}
+	if (!asking.verdict.allow && !asking.verdict.reason)
+		asking.verdict.reason = "denied without a reason";
+	proxy_answer(ask, &asking.verdict);
+	lua_settop(L, top);
+}
+
+struct address_question {
+	struct proxy_object *object;
+	const char *host;
+	const char *address;
+	uint16_t port;
+};
+
+/* Protected: (question) -> reason or nil */
+static int check_address_lua(lua_State *L)
+{
+	struct address_question *question = lua_touserdata(L, 1);
+
+	push_hook(L, question->object, "checkAddress");
+	lua_pushstring(L, question->host);
+	lua_pushinteger(L, question->port);
+	lua_pushstring(L, question->address);
+	lua_call(L, 3, 1); /* protected */
+	return 1;
+}
+
+static const char *on_check_address(void *context, const char *host,
+				    uint16_t port, const char *address)
+{
+	struct proxy_object *object = context;
+	struct address_question question = { object, host, address, port };
+	lua_State *L = object->L;
+	int top = lua_gettop(L);
+	const char *reason;
+
+	if (!lua_checkstack(L, 20))
+		return "out of memory";
+	lua_pushcfunction(L, check_address_lua);
+	lua_pushlightuserdata(L, &question);
+	if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_isnil(L, -1)) {
+		lua_settop(L, top);
+		return NULL;
+	}
+	reason = lua_tostring(L, -1);
+	strncpy(object->address_reason, reason ? reason : "refused",
+		sizeof(object->address_reason) - 1);
+	lua_settop(L, top);
+	return object->address_reason;
+}
+
+struct log_line {
+	struct proxy_object *object;
+	const char *line;
+};
+
+static int log_lua(lua_State *L)
+{
+	struct log_line *entry = lua_touserdata(L, 1);
+
+	push_hook(L, entry->object, "log");
+	lua_pushstring(L, entry->line);
+	lua_call(L, 1, 0); /* protected */
+	return 0;
+}
+
+static void on_log(void *context, const char *line)
+{
+	struct proxy_object *object = context;
+	struct log_line entry = { object, line };
+	lua_State *L = object->L;
+	int top = lua_gettop(L);
+
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, log_lua);
+	lua_pushlightuserdata(L, &entry);
+	(void)lua_pcall(L, 1, 0, 0);
+	lua_settop(L, top);
+}
+
+static bool has_hook(lua_State *L, int hooks, const char *name)
+{
+	bool has = lua_getfield(L, hooks, name) == LUA_TFUNCTION;
+
+	lua_pop(L, 1);
+	return has;
+}
+
+/* new{decide=, checkAddress=, log=|nil} -> proxy | nil, message */
+static int proxy_lua_new(lua_State *L)
+{
+	struct proxy_hooks hooks = { .decide = on_decide,
+				     .check_address = on_check_address };
+	struct proxy_object *object;
+	lua_State *main_state;
+	int error;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	luaL_argcheck(L, has_hook(L, 1, "decide"), 1, "decide is missing");
+	luaL_argcheck(L, has_hook(L, 1, "checkAddress"), 1,
+		      "checkAddress is missing");
+	if (has_hook(L, 1, "log"))
+		hooks.log = on_log;
+	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	main_state = lua_tothread(L, -1);
+	object = lua_newuserdatauv(L, sizeof(*object), 1);
+	*object = (struct proxy_object){ .L = main_state, .self = LUA_NOREF };
+	luaL_setmetatable(L, PROXY);
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 1);
+	lua_pushvalue(L, -1);
+	object->self = luaL_ref(L, LUA_REGISTRYINDEX);
+	hooks.context = object;
+	error = proxy_new(&object->proxy, uv_default_loop(), &hooks, NULL);
+	if (error) {
+		luaL_unref(L, LUA_REGISTRYINDEX, object->self);
+		return api_fail(L, -error);
+	}
+	return 1;
+}
+
+static struct proxy_object *check_open(lua_State *L)
+{
+	struct proxy_object *object = luaL_checkudata(L, 1, PROXY);
+
+	luaL_argcheck(L, object->proxy, 1, "proxy is closed");
+	return object;
+}
+
+/* proxy:listen(fd) -> true | nil, message: the descriptor is taken over */
+static int proxy_lua_listen(lua_State *L)
+{
+	struct proxy_object *object = check_open(L);
+	int error = proxy_listen(object->proxy,
+				 (int)luaL_checkinteger(L, 2));
+
+	if (error)
+		return api_fail(L, -error);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* proxy:close(): cuts every connection and runs the loop until all is freed */
+static int proxy_lua_close(lua_State *L)
+{
+	struct proxy_object *object = check_open(L);
+
+	proxy_close(object->proxy);
+	object->proxy = NULL;
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	luaL_unref(L, LUA_REGISTRYINDEX, object->self);
+	object->self = LUA_NOREF;
+	return 0;
+}
+
+int luaopen_srt_c_proxy(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "listen", proxy_lua_listen },
+		{ "close", proxy_lua_close },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg functions[] = {
+		{ "new", proxy_lua_new },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, PROXY);
+	luaL_newlib(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+	luaL_newlib(L, functions);
+	return 1;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* srt.c.sandbox: starts a plan and waits for it; see api_sandbox.md. */
+#include <errno.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <uv.h>
+
+#include "core/plan.h"
+#include "core/sandbox.h"
+#include "core/supervise.h"
+#include "core/system.h"
+#include "lua/api.h"
+
+#define SANDBOX "srt.sandbox"
+
+struct caller host_caller;
+
+/*
+ * Reads a plan table. Strings are borrowed from it and arrays are userdata kept
+ * in an anchor table, so that a throw at any place leaks nothing.
+ */
+struct reader {
+	lua_State *L;
+	int plan;
+	int anchor;
+};
+
+static void *array(struct reader *r, size_t count, size_t size)
+{
+	void *memory = lua_newuserdatauv(r->L, (count + 1) * size, 0);
+
+	memset(memory, 0, (count + 1) * size);
+	luaL_ref(r->L, r->anchor);
+	return memory;
+}
+
+static const char *text_field(struct reader *r, int table, const char *name,
+			      bool needed)
+{
+	const char *text = NULL;
+	size_t size;
+
+	if (lua_getfield(r->L, table, name) == LUA_TSTRING) {
+		text = lua_tolstring(r->L, -1, &size);
+		if (strlen(text) != size)
+			luaL_error(r->L, "plan.%s: NUL byte", name);
+	} else if (needed) {
+		luaL_error(r->L, "plan.%s: string expected", name);
+	}
+	lua_pop(r->L, 1);
+	return text;
+}
+
+static lua_Integer integer_at(struct reader *r, int table, const char *name)
+{
+	lua_Integer value;
+	int is_integer;
+
+	lua_getfield(r->L, table, name);
+	value = lua_tointegerx(r->L, -1, &is_integer);
+	if (!is_integer)
+		luaL_error(r->L, "plan.%s: integer expected", name);
+	lua_pop(r->L, 1);
+	return value;
+}
+
+static bool flag_at(struct reader *r, int table, const char *name)
+{
+	bool value;
+
+	lua_getfield(r->L, table, name);
+	value = lua_toboolean(r->L, -1);
+	lua_pop(r->L, 1);
+	return value;
+}
+
+/* Pushes a list; returns its length, 0 with nothing in it when it is absent. */
+static size_t push_list(struct reader *r, int table, const char *name)
+{
+	luaL_checkstack(r->L, 8, "plan too deep");
+	if (lua_getfield(r->L, table, name) != LUA_TTABLE) {
+		if (!lua_isnil(r->L, -1))
+			luaL_error(r->L, "plan.%s: list expected", name);
+		return 0;
+	}
+	return lua_rawlen(r->L, -1);
+}
+
+static const char **read_strings(struct reader *r, int table, const char *name,
+				 size_t *count)
+{
+	size_t n = push_list(r, table, name), size;
+	const char **strings = array(r, n, sizeof(*strings));
+
+	for (size_t i = 0; i < n; i++) {
+		if (lua_rawgeti(r->L, -1, (lua_Integer)i + 1) != LUA_TSTRING)
+			luaL_error(r->L, "plan.%s: strings expected", name);
+		strings[i] = lua_tolstring(r->L, -1, &size);
+		if (strlen(strings[i]) != size)
+			luaL_error(r->L, "plan.%s: NUL byte", name);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	if (count)
+		*count = n;
+	return strings;
+}
+
+static struct id_extent *read_extents(struct reader *r, const char *name,
+				      size_t *count)
+{
+	size_t n = push_list(r, r->plan, name);
+	struct id_extent *extents = array(r, n, sizeof(*extents));
+
+	for (size_t i = 0; i < n; i++) {
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		extents[i].first =
+			(uint32_t)integer_at(r, lua_gettop(r->L), "first");
+		extents[i].count =
+			(uint32_t)integer_at(r, lua_gettop(r->L), "count");
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	*count = n;
+	return extents;
+}
+
+static void read_slots(struct reader *r, int table, struct mount_step *step)
+{
+	size_t n = push_list(r, table, "slots");
+
+	step->slots = array(r, n, sizeof(*step->slots));
+	step->slot_directory = array(r, n, sizeof(*step->slot_directory));
+	step->slot_count = n;
+	for (size_t i = 0; i < n; i++) {
+		int slot;
+
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		slot = lua_gettop(r->L);
+		step->slots[i] = text_field(r, slot, "path", true);
+		step->slot_directory[i] = flag_at(r, slot, "directory");
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+}
+
+static void read_step(struct reader *r, int table, struct mount_step *step)
+{
+	static const char *const kinds[] = { "bind", "mask", "scaffold",
+					     "proc", "dev",  NULL };
+
+	lua_getfield(r->L, table, "op");
+	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
+	lua_pop(r->L, 1);
+	step->target = text_field(r, table, "target", true);
+	step->source = text_field(r, table, "source", step->kind == MOUNT_BIND);
+	step->directory = flag_at(r, table, "directory");
+	step->read_only = flag_at(r, table, "readOnly");
+	if (step->kind == MOUNT_SCAFFOLD)
+		read_slots(r, table, step);
+}
+
+static void read_steps(struct reader *r, struct plan *plan)
+{
+	plan->step_count = push_list(r, r->plan, "mounts");
+	plan->steps = array(r, plan->step_count, sizeof(*plan->steps));
+	for (size_t i = 0; i < plan->step_count; i++) {
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		read_step(r, lua_gettop(r->L), &plan->steps[i]);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+}
+
+static void read_rule(struct reader *r, int table, struct seccomp_rule *rule)
+{
+	size_t n;
+
+	rule->call = text_field(r, table, "call", true);
+	rule->error = (int)integer_at(r, table, "errno");
+	n = push_list(r, table, "args");
+	if (n > ARRAY_SIZE(rule->args))
+		luaL_error(r->L, "plan.seccomp: too many arguments");
+	for (size_t i = 0; i < n; i++) {
+		struct seccomp_arg *arg = &rule->args[i];
+		int at;
+
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		at = lua_gettop(r->L);
+		arg->index = (unsigned int)integer_at(r, at, "index");
+		arg->value = (uint64_t)integer_at(r, at, "value");
+		arg->above = flag_at(r, at, "above");
+		arg->differs = flag_at(r, at, "differs");
+		if (!arg->above && !arg->differs)
+			arg->mask = (uint64_t)integer_at(r, at, "mask");
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	rule->arg_count = n;
+}
+
+static void read_rules(struct reader *r, struct plan *plan)
+{
+	plan->rule_count = push_list(r, r->plan, "seccomp");
+	plan->rules = array(r, plan->rule_count, sizeof(*plan->rules));
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		read_rule(r, lua_gettop(r->L), &plan->rules[i]);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+}
+
+static void read_numbers(struct reader *r, struct plan *plan)
+{
+	plan->listen_count = push_list(r, r->plan, "listen");
+	plan->listen_ports =
+		array(r, plan->listen_count, sizeof(*plan->listen_ports));
+	for (size_t i = 0; i < plan->listen_count; i++) {
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		plan->listen_ports[i] =
+			(uint16_t)luaL_checkinteger(r->L, -1);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	plan->keep_count = push_list(r, r->plan, "keepFds");
+	plan->keep_fds = array(r, plan->keep_count, sizeof(*plan->keep_fds));
+	for (size_t i = 0; i < plan->keep_count; i++) {
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		plan->keep_fds[i] = (int)luaL_checkinteger(r->L, -1);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+}
+
+/* Leaves the anchor table on the stack: the plan lives as long as it. */
+static void read_plan(lua_State *L, int index, struct plan *plan)
+{
+	struct reader r = { L, index, 0 };
+
+	*plan = (struct plan){ 0 };
+	lua_newtable(L);
+	r.anchor = lua_gettop(L);
+	plan->argv = read_strings(&r, index, "argv", NULL);
+	plan->env = read_strings(&r, index, "env", NULL);
+	if (!plan->argv[0])
+		luaL_error(L, "plan.argv: empty");
+	plan->cwd = text_field(&r, index, "cwd", true);
+	plan->temp_dir = text_field(&r, index, "tempDir", false);
+	plan->uids = read_extents(&r, "uids", &plan->uid_count);
+	plan->gids = read_extents(&r, "gids", &plan->gid_count);
+	plan->root_caller = flag_at(&r, index, "rootCaller");
+	plan->mask_owner = (uint32_t)integer_at(&r, index, "maskOwner");
+	plan->caps = (uint64_t)integer_at(&r, index, "caps");
+	plan->root_read_only = flag_at(&r, index, "rootReadOnly");
+	plan->close_proc = flag_at(&r, index, "closeProc");
+	plan->landlock = flag_at(&r, index, "landlock");
+	plan->scope_signals = flag_at(&r, index, "scopeSignals");
+	plan->writable =
+		read_strings(&r, index, "writable", &plan->writable_count);
+	plan->placeholders = read_strings(&r, index, "placeholders",
+					  &plan->placeholder_count);
+	read_steps(&r, plan);
+	read_rules(&r, plan);
+	read_numbers(&r, plan);
+	if (plan->listen_count > SYS_MAX_FDS)
+		luaL_error(L, "plan.listen: too many ports");
+}
+
+/* block(): hold back signals from here on, so that none is lost */
+static int sandbox_lua_block(lua_State *L)
+{
+	(void)L;
+	supervise_block();
+	return 0;
+}
+
+/* start(plan) -> sandbox | nil, message */
+static int sandbox_lua_start(lua_State *L)
+{
+	struct sandbox *sandbox;
+	struct failure failure = { 0 };
+	struct plan plan;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	read_plan(L, 1, &plan);
+	sandbox = lua_newuserdatauv(L, sizeof(*sandbox), 1);
+	memset(sandbox, 0, sizeof(*sandbox));
+	sandbox->control = sandbox->pidfd = -1;
+	luaL_setmetatable(L, SANDBOX);
+	if (sandbox_start(&plan, &host_caller, sandbox, &failure)) {
+		lua_pushnil(L);
+		lua_pushstring(L, failure.text);
+		return 2;
+	}
+	return 1;
+}
+
+/* sandbox:listeners() -> list of descriptors, now the caller's */
+static int sandbox_lua_listeners(lua_State *L)
+{
+	struct sandbox *sandbox = luaL_checkudata(L, 1, SANDBOX);
+
+	lua_createtable(L, (int)sandbox->listener_count, 0);
+	for (size_t i = 0; i < sandbox->listener_count; i++) {
+		lua_pushinteger(L, sandbox->listeners[i]);
+		sandbox->listeners[i] = -1;
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+/*
+ * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
+ * "failed", message
+ */
+static int sandbox_lua_run(lua_State *L)
+{
+	struct sandbox *sandbox = luaL_checkudata(L, 1, SANDBOX);
+	struct outcome outcome;
+	int error = supervise_run(uv_default_loop(), sandbox, &outcome);
+
+	if (error)
+		return luaL_error(L, "event loop: %s", strerror(-error));
+	switch (outcome.kind) {
+	case OUTCOME_ENDED:
+		lua_pushstring(L, WIFSIGNALED(outcome.value) ? "signal" :
+							       "exit");
+		lua_pushinteger(L, WIFSIGNALED(outcome.value) ?
+					   WTERMSIG(outcome.value) :
+					   WEXITSTATUS(outcome.value));
+		return 2;
+	case OUTCOME_NOT_RUN:
+		lua_pushliteral(L, "notrun");
+		lua_pushinteger(L, outcome.value);
+		return 2;
+	case OUTCOME_FAILED:
+		break;
+	}
+	lua_pushliteral(L, "failed");
+	lua_pushstring(L, outcome.failure.text);
+	return 2;
+}
+
+static int sandbox_lua_close(lua_State *L)
+{
+	sandbox_close(luaL_checkudata(L, 1, SANDBOX));
+	return 0;
+}
+
+int luaopen_srt_c_sandbox(lua_State *L)
+{
+	static const luaL_Reg methods[] = {
+		{ "listeners", sandbox_lua_listeners },
+		{ "run", sandbox_lua_run },
+		{ "close", sandbox_lua_close },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg functions[] = {
+		{ "block", sandbox_lua_block },
+		{ "start", sandbox_lua_start },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, SANDBOX);
+	lua_pushcfunction(L, sandbox_lua_close);
+	lua_setfield(L, -2, "__gc");
+	luaL_newlib(L, methods);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+	luaL_newlib(L, functions);
+	return 1;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The host state: runs our own modules, which are embedded in the binary. */
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/srtlua.h"
+#include "lua/api.h"
+#include "lua/embedded.h"
+
+#ifndef SRT_VERSION
+#error "SRT_VERSION comes from the build"
+#endif
+
+const char *srtlua_version(void)
+{
+	return SRT_VERSION;
+}
+
+static int by_name(const void *key, const void *entry)
+{
+	return strcmp(key, ((const struct embedded *)entry)->name);
+}
+
+static const struct embedded *find(const char *name)
+{
+	return bsearch(name, embedded_files, embedded_count,
+		       sizeof(*embedded_files), by_name);
+}
+
+/* SRT_LUA_PATH names a source tree whose files come before the embedded. */
+static int load_from_tree(lua_State *L, const struct embedded *file)
+{
+	const char *tree = getenv("SRT_LUA_PATH");
+
+	if (!tree || !*tree || !strncmp(file->name, "text:", 5))
+		return LUA_ERRFILE;
+	lua_pushfstring(L, "%s/%s", tree, file->path); /* path */
+	if (access(lua_tostring(L, -1), R_OK)) {
+		lua_pop(L, 1);
+		return LUA_ERRFILE;
+	}
+	if (luaL_loadfilex(L, lua_tostring(L, -1), "t"))
+		return lua_error(L);
+	lua_remove(L, -2); /* chunk */
+	return LUA_OK;
+}
+
+/* searcher(name) -> loader, path */
+static int search_embedded(lua_State *L)
+{
+	const char *name = luaL_checkstring(L, 1);
+	const struct embedded *file = find(name);
+
+	if (!file) {
+		lua_pushfstring(L, "no embedded module '%s'", name);
+		return 1;
+	}
+	if (load_from_tree(L, file) != LUA_OK &&
+	    luaL_loadbufferx(L, (const char *)file->data, file->size,
+			     file->path, "b"))
+		return lua_error(L);
+	lua_pushstring(L, file->path);
+	return 2;
+}
+
+/* embedded(name) -> source text or nil: ready-made policies */
+static int embedded_text(lua_State *L)
+{
+	const struct embedded *file;
+
+	lua_pushfstring(L, "text:%s", luaL_checkstring(L, 1));
+	file = find(lua_tostring(L, -1));
+	if (!file)
+		return 0;
+	lua_pushlstring(L, (const char *)file->data, file->size);
+	return 1;
+}
+
+/* embedded_names(prefix) -> list of the text files below a prefix */
+static int embedded_names(lua_State *L)
+{
+	const char *prefix = luaL_checkstring(L, 1);
+	lua_Integer count = 0;
+
+	lua_newtable(L);
+	for (size_t i = 0; i < embedded_count; i++) {
+		const char *name = embedded_files[i].name;
+
+		if (strncmp(name, "text:", 5) ||
+		    strncmp(name + 5, prefix, strlen(prefix)))
+			continue;
+		lua_pushstring(L, name + 5);
+		lua_rawseti(L, -2, ++count);
+	}
+	return 1;
+}
+
+static void preload(lua_State *L, const char *name, lua_CFunction open)
+{
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+	lua_pushcfunction(L, open);
+	lua_setfield(L, -2, name);
+	lua_pop(L, 1);
+}
+
+/* Only embedded modules: nothing of the user's package path is ours to run. */
+static void set_searchers(lua_State *L)
+{
+	lua_getglobal(L, "package");		 /* package */
+	lua_getfield(L, -1, "searchers");	 /* package searchers */
+	lua_createtable(L, 2, 0);		 /* package searchers new */
+	lua_rawgeti(L, -2, 1);			 /* ... preload searcher */
+	lua_rawseti(L, -2, 1);
+	lua_pushcfunction(L, search_embedded);
+	lua_rawseti(L, -2, 2);
+	lua_setfield(L, -3, "searchers");
+	lua_pop(L, 2);
+}
+
+/* Runs protected: main(argc, argv) -> exit status */
+static int run_main(lua_State *L)
+{
+	int argc = (int)lua_tointeger(L, 1);
+	char **argv = lua_touserdata(L, 2);
+
+	luaL_openlibs(L);
+	preload(L, "srt.c.sys", luaopen_srt_c_sys);
+	preload(L, "srt.c.sandbox", luaopen_srt_c_sandbox);
+	preload(L, "srt.c.proxy", luaopen_srt_c_proxy);
+	preload(L, "srt.c.box", luaopen_srt_c_box);
+	set_searchers(L);
+	lua_getglobal(L, "require");
+	lua_pushliteral(L, "srt.cli.main");
+	lua_call(L, 1, 1); /* protected: run_main is called by lua_pcall */
+	lua_createtable(L, argc, 4);
+	for (int i = 0; i < argc; i++) {
+		lua_pushstring(L, argv[i]);
+		lua_rawseti(L, -2, i);
+	}
+	lua_pushcfunction(L, embedded_text);
+	lua_setfield(L, -2, "embedded");
+	lua_pushcfunction(L, embedded_names);
+	lua_setfield(L, -2, "embeddedNames");
+	lua_pushliteral(L, SRT_VERSION);
+	lua_setfield(L, -2, "version");
+	lua_call(L, 1, 1); /* protected: as above */
+	return 1;
+}
+
+static int with_traceback(lua_State *L)
+{
+	const char *text = lua_tostring(L, 1);
+
+	luaL_traceback(L, L, text ? text : "an error that is no text", 1);
+	return 1;
+}
+
+/* A closed descriptor 0-2 would be taken by a file of ours. */
+static int fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO && fcntl(fd, F_SETFD, 0) == 0);
+	return fd < 0 ? -errno : close(fd);
+}
+
+int srtlua_main(int argc, char **argv)
+{
+	lua_State *L;
+	int status;
+
+	caller_save(&host_caller);
+	if (fill_standard_descriptors())
+		return 125;
+	L = luaL_newstate();
+	if (!L) {
+		fprintf(stderr, "srt-lua: out of memory\n");
+		return 125;
+	}
+	lua_pushcfunction(L, with_traceback);
+	lua_pushcfunction(L, run_main);
+	lua_pushinteger(L, argc);
+	lua_pushlightuserdata(L, argv);
+	if (lua_pcall(L, 2, 1, 1)) {
+		const char *text = lua_tostring(L, -1);
+
+		fprintf(stderr, "srt-lua: internal error: %s\n",
+			text ? text : "?");
+		status = 125;
+	} else {
+		status = (int)lua_tointeger(L, -1);
+	}
+	lua_close(L);
+	return status;
+}

@@ -1,0 +1,206 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The one place that decides what may be read and written where.
+--
+-- Reading is allowed unless the deepest entry on the way to a path denies it:
+-- denyRead against allowRead, which wins at an equal path; an allowWrite
+-- strictly beneath a denyRead opens reading again. Writing is refused unless an
+-- allowWrite covers the path; a denyWrite at or above the path refuses it
+-- whatever else is said, and what can't be read can't be written.
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local decide = {}
+local Rules = {}
+Rules.__index = Rules
+
+local gmatch = string.gmatch
+
+-- Replaced by the sandbox's own: nothing of the host's shows there.
+local OWN = { ["/proc"] = true, ["/dev"] = true }
+
+-- What another mount of these would show or open; /proc and /dev are ours.
+local COVERED = { proc = true, devpts = true, mqueue = true, binder = true, devtmpfs = true }
+-- Kernel interfaces: never writable, whoever asks.
+local INTERFACES = {}
+for name in gmatch("sysfs cgroup cgroup2 securityfs debugfs tracefs bpf configfs efivarfs pstore binfmt_misc "
+  .. "selinuxfs smackfs apparmorfs resctrl rpc_pipefs nfsd functionfs hugetlbfs autofs", "%S+") do
+  INTERFACES[name] = true
+end
+
+--- Is path one of those that the sandbox has of its own?
+function decide.own(path)
+  return OWN[path] or path:match("^/proc/") ~= nil or path:match("^/dev/") ~= nil
+end
+
+local function put(map, path, entry)
+  if not map[path] then map[path] = entry end
+end
+
+-- A link that something inside could have planted gives nothing: one beneath
+-- the working directory or an allowed root, and the entry itself.
+local function planted(entry, resolved, ctx, roots)
+  if not resolved.link then return false end
+  if resolved.lastLink then return true end
+  if paths.below(resolved.link, ctx.cwd) and resolved.link ~= ctx.cwd then return true end
+  for _, root in ipairs(roots) do
+    if root ~= entry.path and paths.below(resolved.link, root) then return true end
+  end
+  return false
+end
+
+local function note(rules, entry, text)
+  rules.notes[#rules.notes + 1] = { entry = entry, text = text }
+end
+
+local function add_allow(rules, list, entry, ctx, roots)
+  local resolved = paths.resolve(entry.path)
+  if not resolved.real then
+    return note(rules, entry, "does not exist, so it allows nothing")
+  end
+  if planted(entry, resolved, ctx, roots) then
+    return note(rules, entry, "is reached through the symbolic link " .. resolved.link
+      .. ", so it allows nothing; name " .. resolved.real .. " instead")
+  end
+  if decide.own(resolved.real) then
+    return note(rules, entry, "is the sandbox's own, so it has no effect")
+  end
+  put(rules[list], resolved.real, entry)
+  rules.types[resolved.real] = resolved.type
+end
+
+-- A protected name that does not exist is held by an empty directory, if
+-- something inside could make it otherwise.
+local function hold_place(rules, entry, missing)
+  local parent = paths.parent(missing)
+  if not rules:at(parent).write then return end
+  local st = sys.stat(parent)
+  local uid = sys.ids()
+  if not st or (not sys.writable(parent) and st.uid ~= uid) then return end
+  if rules.placeholders[missing] then return end
+  rules.placeholders[missing] = entry
+  put(rules.denyWrite, missing, entry)
+  rules.types[missing] = "dir"
+end
+
+local function add_deny(rules, list, entry)
+  local resolved = paths.resolve(entry.path)
+  if resolved.real then
+    if decide.own(resolved.real) or OWN[resolved.real] then
+      return note(rules, entry, "is the sandbox's own, so it has no effect")
+    end
+    put(rules[list], resolved.real, entry)
+    rules.types[resolved.real] = resolved.type
+  elseif resolved.missing and list == "denyWrite" then
+    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing }
+  elseif resolved.code == "ELOOP" then
+    note(rules, entry, "is a loop of symbolic links, so it protects nothing")
+  elseif resolved.code == "EACCES" then
+    note(rules, entry, "can't be looked at by this user, and neither can the command")
+  else
+    note(rules, entry, "does not exist, so there is nothing to protect")
+  end
+end
+
+-- Mounts of kernel file systems elsewhere in the tree.
+local function add_mounts(rules)
+  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
+  for point, kind in gmatch(text, "%S+ %S+ %S+ %S+ (%S+) [^\n]- %- (%S+) [^\n]*\n") do
+    if COVERED[kind] or INTERFACES[kind] then
+      local path = point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end)
+      local st = not decide.own(path) and not OWN[path] and sys.stat(path)
+      if st then
+        local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
+        rules[COVERED[kind] and "finalRead" or "finalWrite"][path] = entry
+        rules.types[path] = st.type
+      end
+    end
+  end
+end
+
+--- Builds the decisions of a profile's filesystem lists, against the tree as it is.
+---@param profile table
+---@param ctx {cwd: string, home: string?, tempDir: string?}
+---@return table rules
+function decide.compile(profile, ctx)
+  local lists = profile.filesystem
+  local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
+    finalWrite = {}, types = {}, notes = {}, absent = {}, placeholders = {}, tempDir = ctx.tempDir }, Rules)
+  local roots = {}
+  for _, entry in ipairs(lists.allowWrite) do roots[#roots + 1] = entry.path end
+  for _, entry in ipairs(lists.allowWrite) do add_allow(rules, "allowWrite", entry, ctx, roots) end
+  for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
+  for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
+  for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
+  add_mounts(rules)
+  for _, absent in ipairs(rules.absent) do hold_place(rules, absent.entry, absent.missing) end
+  return rules
+end
+
+-- One step down: what the entries at path change in the state so far.
+local function step(rules, path, state)
+  local deny, allow, write = rules.denyRead[path], rules.allowRead[path], rules.allowWrite[path]
+  if deny then state.read, state.readRule = false, deny end
+  if allow then
+    state.read, state.readRule = true, allow
+  elseif write and not deny and not state.read then
+    state.read, state.readRule = true, write
+  end
+  state.allowWrite = write or state.allowWrite
+  state.denyWrite = state.denyWrite or rules.denyWrite[path]
+  state.finalWrite = state.finalWrite or rules.finalWrite[path]
+  state.finalRead = state.finalRead or rules.finalRead[path]
+end
+
+local function conclude(state)
+  local read = state.read and not state.finalRead
+  local write = read and state.allowWrite and not state.denyWrite and not state.finalWrite
+  return {
+    read = read, readRule = state.finalRead or state.readRule,
+    write = write and true or false,
+    writeRule = state.finalWrite or state.denyWrite or (not read and (state.finalRead or state.readRule))
+      or state.allowWrite,
+  }
+end
+
+--- What holds at a real path.
+---@param path string absolute, without links
+---@return {read: boolean, write: boolean, readRule: table?, writeRule: table?}
+function Rules:at(path)
+  if self.tempDir and paths.below(path, self.tempDir) then
+    local rule = { given = "TMPDIR", path = self.tempDir, builtin = "temporary directory" }
+    return { read = true, write = true, readRule = rule, writeRule = rule }
+  end
+  if OWN[path] or decide.own(path) then return { read = true, write = true } end
+  local state = { read = true }
+  step(self, "/", state)
+  local at = ""
+  for part in gmatch(path, "[^/]+") do
+    at = at .. "/" .. part
+    step(self, at, state)
+  end
+  return conclude(state)
+end
+
+--- Every path at which something may change, sorted so that parents come first.
+---@param more table<string, boolean>? further paths
+---@return string[]
+function Rules:points(more)
+  local seen, list = {}, {}
+  local function add(path)
+    if seen[path] then return end
+    seen[path] = true
+    list[#list + 1] = path
+  end
+  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite", "finalRead", "finalWrite" } do
+    for path in pairs(self[name]) do add(path) end
+  end
+  for path in pairs(more or {}) do add(path) end
+  if self.tempDir then add(self.tempDir) end
+  -- "/" sorts below every byte of a name, so that /a/b comes before /a-b.
+  local keys = {}
+  for _, path in ipairs(list) do keys[path] = path:gsub("/", "\0") end
+  table.sort(list, function(a, b) return keys[a] < keys[b] end)
+  return list
+end
+
+return decide
