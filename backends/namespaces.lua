@@ -22,8 +22,10 @@ local function extents(name)
   return list, total
 end
 
--- The maps, and for a root caller the id that is left out of them.
-local function ids(plan)
+--- The maps, and for a root caller the id that is left out of them. Known before
+--- the policy is, so that the namespaces can be built while it is loaded.
+---@param plan table filled
+function namespaces.ids(plan)
   local uid, gid = sys.ids()
   local uids, total = extents("uid_map")
   plan.closeProc = uid == 0
@@ -45,19 +47,25 @@ local function ids(plan)
 end
 
 -- A path that is denied but leads to allowed ones: an unlistable directory with
--- a slot for each of them.
+-- a slot for each of them, and the links that the allowed ones were named by.
 local function slots(points, index, rules, path)
   local list = {}
+  local prefix = path == "/" and 1 or #path + 1
   local i = index + 1
   while points[i] and paths.below(points[i], path) do
     local point = points[i]
     i = i + 1
     if rules:at(point).read then
-      list[#list + 1] = { path = path == "/" and point:sub(2) or point:sub(#path + 2),
-        directory = rules.types[point] == "dir" }
+      list[#list + 1] = { path = point:sub(prefix + 1), directory = rules.types[point] == "dir" }
       while points[i] and paths.below(points[i], point) do i = i + 1 end
     end
   end
+  for link, target in pairs(rules.links) do
+    if link ~= path and paths.below(link, path) and not rules:at(paths.parent(link)).read then
+      list[#list + 1] = { path = link:sub(prefix + 1), link = target }
+    end
+  end
+  table.sort(list, function(a, b) return a.path < b.path end)
   return list
 end
 
@@ -104,6 +112,7 @@ local function mounts_of(rules, plan)
   local root = rules:at("/")
   local stack = { { path = "/", read = true, write = false } }
   plan.rootReadOnly = true
+  if rules.tempDir then rules.types[rules.tempDir] = "dir" end
   if points[1] == "/" then
     rules.types["/"] = "dir"
     if not root.read then
@@ -182,11 +191,11 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, keepFds: integer[]?}
+---@param plan table holds the ids
 ---@return table? plan
 ---@return string? reason
-function namespaces.compile(profile, rules, ctx)
-  local plan = { backend = "namespaces", cwd = ctx.cwd, tempDir = ctx.tempDir, keepFds = ctx.keepFds or {} }
-  ids(plan)
+function namespaces.compile(profile, rules, ctx, plan)
+  plan.backend, plan.cwd, plan.tempDir, plan.keepFds = "namespaces", ctx.cwd, ctx.tempDir, ctx.keepFds or {}
   if profile.nested and plan.closeProc then
     return nil, "allowNestedUserNamespaces can't be held for root: parts of /proc must be read-only for uid 0, and "
       .. "the kernel then refuses a nested /proc; run as an ordinary user, or leave it out"

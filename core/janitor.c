@@ -1,171 +1,252 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes what a run needs on the host, and removes it however the run ends. */
+/* The parent of PID 1: makes what a run needs, and removes it at any end. */
 #include "core/janitor.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "core/remove_tree.h"
+#include "core/holdings.h"
+#include "core/message.h"
+#include "core/mounts.h"
+#include "core/seccomp.h"
+#include "core/setup.h"
 #include "core/system.h"
 
-#define PLACEHOLDER_MODE 0555
+#define SHARED_SIZE (256UL << 20)
+#define NAMESPACES                                                        \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |      \
+	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
-/*
- * A placeholder is shared by parallel runs: each holds a shared lock, and only
- * the last one, which gets the exclusive lock, may remove it.
- * Return: the locked descriptor, or -errno.
- */
-static int placeholder_make(const char *path)
+struct shared *shared_new(void)
 {
-	owned_fd int fd = -1;
-	struct stat st, named;
+	/* Pages come as they are touched. */
+	struct shared *shared = mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
+				     -1, 0);
 
-	for (int tries = 0; tries < 100; tries++) {
-		if (mkdir(path, PLACEHOLDER_MODE) && errno != EEXIST)
-			return -errno;
-		if (fd >= 0)
-			close(fd);
-		fd = open(path,
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 && errno == ENOENT)
-			continue;
-		if (fd < 0 || flock(fd, LOCK_SH) || fstat(fd, &st))
-			return -errno;
-		/* Another run may have removed it in between. */
-		if (!lstat(path, &named) && named.st_ino == st.st_ino &&
-		    named.st_dev == st.st_dev)
-			return steal_fd(&fd);
-	}
-	return -EAGAIN;
+	if (shared == MAP_FAILED)
+		return NULL;
+	shared->size = SHARED_SIZE;
+	shared->used = sizeof(*shared);
+	return shared;
 }
 
-/* rmdir(2) can never remove what the user made meanwhile. */
-static void placeholder_remove(const char *path, int fd)
+void *shared_alloc(struct shared *shared, size_t size)
 {
-	struct stat st, named;
+	size_t at = (shared->used + 15) & ~(size_t)15;
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
-		return;
-	if (!fstat(fd, &st) && !lstat(path, &named) &&
-	    named.st_ino == st.st_ino && named.st_dev == st.st_dev &&
-	    (named.st_mode & 07777) == PLACEHOLDER_MODE)
-		(void)rmdir(path);
+	if (size > shared->size || at > shared->size - size)
+		return NULL;
+	shared->used = at + size;
+	return (char *)shared + at;
 }
 
-static int make_all(const struct plan *plan, int *locks,
-		    struct failure *failure)
+struct janitor {
+	struct shared *shared;
+	int host;
+	int child;	/* socket to PID 1 while it is set up */
+	pid_t pid;	/* PID 1 */
+	int pidfd;
+	int *locks;	/* NULL until something was made */
+};
+
+static int write_map(pid_t pid, const char *name,
+		     const struct id_extent *extents, size_t count,
+		     struct failure *failure)
 {
-	umask(0);
-	if (plan->temp_dir && mkdir(plan->temp_dir, 0700))
-		return failure_set(failure, errno,
-				   "cannot make the temporary directory %s",
-				   plan->temp_dir);
-	for (size_t i = 0; i < plan->placeholder_count; i++) {
-		locks[i] = placeholder_make(plan->placeholders[i]);
-		if (locks[i] < 0)
-			return failure_set(failure, -locks[i],
-					   "cannot hold the place of %s",
-					   plan->placeholders[i]);
+	char path[64], text[4096];
+	size_t used = 0;
+	int error;
+
+	for (size_t i = 0; i < count && used < sizeof(text) - 48; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "%u %u %u\n", extents[i].first,
+					 extents[i].first, extents[i].count);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	error = sys_missing("map") ? -EPERM : sys_write_file(path, text);
+	return error ? failure_set(failure, -error, "cannot write the %s of "
+						    "the user namespace",
+				   name) :
+		       0;
+}
+
+static int write_maps(const struct plan *plan, pid_t pid,
+		      struct failure *failure)
+{
+	char path[64];
+	int error;
+
+	snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)pid);
+	error = sys_write_file(path, "deny");
+	if (error)
+		return failure_set(failure, -error, "cannot write %s", path);
+	error = write_map(pid, "uid_map", plan->uids, plan->uid_count,
+			  failure);
+	return error ? error :
+		       write_map(pid, "gid_map", plan->gids, plan->gid_count,
+				 failure);
+}
+
+static int clone_child(struct janitor *janitor, int control, int setup,
+		       struct failure *failure)
+{
+	struct clone_args args = {
+		.flags = NAMESPACES | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&janitor->pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	long pid;
+
+	if (sys_missing("userns"))
+		return failure_set(failure, EPERM, "cannot make namespaces");
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid == 0) {
+		/* End of file must reach the others when we die. */
+		close(janitor->host);
+		close(janitor->child);
+		setup_run(janitor->shared, control, setup);
 	}
+	if (pid < 0)
+		return failure_set(failure, errno, "cannot make namespaces");
+	janitor->pid = (pid_t)pid;
 	return 0;
 }
 
-static void remove_all(const struct plan *plan, const int *locks)
+/* Its own session: what ends the caller's job does not end the cleaning. */
+static void leave(struct janitor *janitor)
 {
-	/* PID 1 ends when its socket closes: a moment later than we do. */
-	for (int tries = 0; plan->temp_dir && tries < 50; tries++) {
-		int error = remove_tree(plan->temp_dir);
+	int keep[] = { janitor->host, janitor->child, janitor->pidfd };
 
-		if (!error || error == -ENOENT || error == -EPERM)
-			break;
-		usleep(20000);
-	}
-	for (size_t i = plan->placeholder_count; i-- > 0;)
-		placeholder_remove(plan->placeholders[i], locks[i]);
-}
-
-static _Noreturn void janitor_main(const struct plan *plan, int pipe)
-{
-	struct failure failure = { 0 };
-	owned_ptr int *locks =
-		calloc(plan->placeholder_count + 1, sizeof(*locks));
-	char byte;
-
-	if (!locks)
-		_exit(1);
-	memset(locks, -1, sizeof(*locks) * plan->placeholder_count);
 	prctl(PR_SET_NAME, "srt-lua-janitor");
-	if (chdir("/") < 0 || make_all(plan, locks, &failure) == 0)
-		failure.text[0] = '\0';
-	(void)sys_send(pipe, &failure, sizeof(failure), NULL, 0);
-	while (read(pipe, &byte, 1) < 0 && errno == EINTR)
-		;
-	remove_all(plan, locks);
-	_exit(0);
+	setsid();
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		close(fd);
+	sys_close_all_but(3, keep, ARRAY_SIZE(keep));
+	if (chdir("/"))
+		_exit(1);
 }
 
-int janitor_start(const struct plan *plan, struct janitor *out,
-		  struct failure *failure)
+static int build(struct janitor *janitor, int control,
+		 struct failure *failure)
 {
-	sigset_t all, before;
-	int pair[2];
+	int pair[2], error;
 
-	*out = (struct janitor){ .pipe = -1 };
-	if (!plan->temp_dir && !plan->placeholder_count)
-		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	out->pid = fork();
-	if (out->pid == 0) {
-		setsid();
-		/* Not one descriptor of the caller's may stay open here. */
-		if (dup2(pair[1], 0) < 0 ||
-		    syscall(SYS_close_range, 1U, ~0U, 0U))
-			_exit(1);
-		janitor_main(plan, 0);
-	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(pair[1]);
-	if (out->pid < 0) {
-		close(pair[0]);
-		return failure_set(failure, errno, "cannot fork the janitor");
-	}
-	out->pipe = pair[0];
-	return 0;
+	janitor->child = pair[0];
+	error = clone_child(janitor, control, pair[1], failure);
+	leave(janitor);
+	return error ? error :
+		       write_maps(&janitor->shared->plan, janitor->pid,
+				  failure);
 }
 
-int janitor_ready(struct janitor *janitor, struct failure *failure)
+/* Waits for the host's word. False: the host process went away instead. */
+static bool await_go(struct janitor *janitor)
 {
-	struct failure reply;
+	struct message message;
 
-	if (!janitor->pid)
-		return 0;
-	if (sys_receive(janitor->pipe, &reply, sizeof(reply), NULL, NULL) !=
-	    sizeof(reply))
-		return failure_set(failure, ECHILD, "the janitor died");
-	if (!reply.text[0])
-		return 0;
-	*failure = reply;
-	return reply.error ? -reply.error : -EINVAL;
+	return sys_receive(janitor->host, &message, sizeof(message), NULL,
+			   NULL) == sizeof(message) &&
+	       message.kind == MESSAGE_GO;
 }
 
-void janitor_finish(struct janitor *janitor)
+/* A program may be larger than a record: it goes in a memfd. */
+static int send_filter(struct janitor *janitor, struct failure *failure)
 {
-	if (!janitor->pid)
-		return;
-	close(janitor->pipe);
-	while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
+	const struct plan *plan = &janitor->shared->plan;
+	struct message message = { .kind = MESSAGE_FILTER };
+	struct sock_fprog program = { 0 };
+	owned_fd int fd = memfd_create("seccomp", MFD_CLOEXEC);
+	size_t size;
+	int error;
+
+	error = seccomp_build(plan->rules, plan->rule_count, 0, &program,
+			      failure);
+	if (error)
+		return error;
+	size = program.len * sizeof(*program.filter);
+	if (fd < 0 || write(fd, program.filter, size) != (ssize_t)size)
+		error = failure_set(failure, EIO,
+				    "cannot hand over the seccomp filter");
+	free(program.filter);
+	if (!error)
+		error = sys_send(janitor->child, &message, sizeof(message),
+				 &fd, 1);
+	return error == -EPIPE ? 0 : error; /* PID 1 says why it ended */
+}
+
+static int prepare(struct janitor *janitor, struct failure *failure)
+{
+	const struct plan *plan = &janitor->shared->plan;
+	struct message message = { .kind = MESSAGE_GO };
+	owned_fd int masks = -1;
+	int error;
+
+	janitor->locks = calloc(plan->placeholder_count + 1, sizeof(int));
+	if (!janitor->locks)
+		return failure_set(failure, ENOMEM, "cannot start");
+	error = holdings_make(plan, janitor->locks, failure);
+	if (!error && plan->root_caller)
+		error = mounts_masks(plan, &masks, failure);
+	if (error)
+		return error;
+	error = sys_send(janitor->child, &message, sizeof(message), &masks,
+			 masks >= 0);
+	return error && error != -EPIPE ? error : send_filter(janitor, failure);
+}
+
+/* Until PID 1 ends, or the host process lets go. */
+static void await_end(const struct janitor *janitor)
+{
+	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
+				{ .fd = janitor->pidfd, .events = POLLIN } };
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
 		;
-	janitor->pid = 0;
+}
+
+static void end_all(const struct janitor *janitor)
+{
+	if (janitor->pid > 0) {
+		kill(janitor->pid, SIGKILL);
+		/* Returns when everything inside is dead. */
+		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (janitor->locks)
+		holdings_remove(&janitor->shared->plan, janitor->locks);
+}
+
+_Noreturn void janitor_main(struct shared *shared, int host, int control)
+{
+	struct janitor janitor = { .shared = shared,
+				   .host = host,
+				   .child = -1,
+				   .pidfd = -1 };
+	struct message message = { .kind = MESSAGE_FAILED };
+	int error = build(&janitor, control, &message.failure);
+
+	if (!error && !await_go(&janitor))
+		error = -ECANCELED;
+	else if (!error)
+		error = prepare(&janitor, &message.failure);
+	if (error) {
+		if (!message.failure.text[0])
+			failure_set(&message.failure, -error, "cannot start");
+		(void)sys_send(host, &message, sizeof(message), NULL, 0);
+	} else {
+		await_end(&janitor);
+	}
+	end_all(&janitor);
+	_exit(0);
 }

@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes what a run needs on the host, and removes it however the run ends. */
+/* The parent of PID 1: makes what a run needs, and removes it at any end. */
 #ifndef SRT_JANITOR_H
 #define SRT_JANITOR_H
 
-#include <sys/types.h>
-
+#include "core/command.h"
 #include "core/plan.h"
-#include "core/util.h"
 
-/** struct janitor - a running janitor */
-struct janitor {
-	pid_t pid;
-	int pipe; /* the janitor cleans up when this closes */
+/**
+ * struct shared - memory that the host process, the janitor and PID 1 share
+ *
+ * Mapped before they part, so that pointers into it hold in all three. The host
+ * writes the plan while the others build the namespaces; MESSAGE_GO says that
+ * it is complete, and nobody writes afterwards.
+ * @plan: of it, the maps of the user namespace are complete before the fork
+ * @size, @used: bytes, this header included
+ */
+struct shared {
+	struct plan plan;
+	struct caller caller;
+	size_t size;
+	size_t used;
 };
 
 /**
- * janitor_start() - fork the janitor, which makes the plan's temporary
- * directory and placeholders
- *
- * It lives in a session of its own with all signals blocked, so that it
- * outlives the host process, even when that is killed with SIGKILL.
- * @out: to be handed to janitor_finish(); @out->pid is 0 where the plan
- *	needs nothing
- * Return: 0 or -errno, @failure filled.
+ * shared_new() - map the memory
+ * Return: owned by the caller, until the process ends; NULL without memory.
  */
-int janitor_start(const struct plan *plan, struct janitor *out,
-		  struct failure *failure);
+struct shared *shared_new(void);
+
+/** shared_alloc() - zeroed room, or NULL when it is full */
+void *shared_alloc(struct shared *shared, size_t size);
 
 /**
- * janitor_ready() - wait until the janitor has made everything
- * Return: 0 or -errno, @failure filled.
+ * janitor_main() - be the janitor: called in a fork of the host process
+ *
+ * Clones PID 1, writes the maps, and on MESSAGE_GO makes temporary directory
+ * and placeholders, masks and seccomp filter. Then it waits: for PID 1 to end,
+ * or for the host process to close @host, by whatever death. Either way PID 1
+ * is killed and reaped first and everything on the host removed after that.
+ * Failures are told to the host by MESSAGE_FAILED.
+ * Context: all signals blocked; same session and process group as the caller,
+ * which PID 1 inherits before the janitor leaves for a session of its own.
+ * @host: socket to the host process
+ * @control: PID 1's end of its own socket to the host process
  */
-int janitor_ready(struct janitor *janitor, struct failure *failure);
-
-/** janitor_finish() - have everything removed, and wait until it is */
-void janitor_finish(struct janitor *janitor);
+_Noreturn void janitor_main(struct shared *shared, int host, int control);
 
 #endif

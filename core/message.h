@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host process and PID 1 tell each other, one record a message. */
+/* What host process, janitor and PID 1 tell each other, a record a message. */
 #ifndef SRT_MESSAGE_H
 #define SRT_MESSAGE_H
 
@@ -8,11 +8,13 @@
 #include "core/util.h"
 
 enum message_kind {
-	/* host to child */
-	MESSAGE_GO,	 /* the maps are written; carries the mask mount */
-	MESSAGE_FILTER,	 /* @text: none; the BPF program follows as a memfd */
-	MESSAGE_SIGNAL,	 /* @value: signal for the command */
-	/* child to host */
+	/* host to janitor, janitor to PID 1 */
+	MESSAGE_GO, /* the plan is complete; to PID 1: carries the masks */
+	/* janitor to PID 1 */
+	MESSAGE_FILTER, /* carries the BPF program, a memfd */
+	/* host to PID 1 */
+	MESSAGE_SIGNAL, /* @value: signal for the command */
+	/* PID 1 to host; MESSAGE_FAILED from the janitor as well */
 	MESSAGE_LISTENERS, /* carries the listeners */
 	MESSAGE_FAILED,	   /* @failure: nothing was started */
 	MESSAGE_NOT_RUN,   /* @value: errno of execve(2) */

@@ -24,7 +24,8 @@ enum mount_kind {
  * @directory: what @target is; MOUNT_MASK takes the like
  * @read_only: MOUNT_BIND
  * @slots: MOUNT_SCAFFOLD: paths below @target, relative, that later steps
- *	mount over; @slot_directory says what each is
+ *	mount over, or links; @slot_directory and @slot_link (the target, or
+ *	NULL) say what each is
  */
 struct mount_step {
 	enum mount_kind kind;
@@ -34,6 +35,7 @@ struct mount_step {
 	bool read_only;
 	const char **slots;
 	bool *slot_directory;
+	const char **slot_link;
 	size_t slot_count;
 };
 

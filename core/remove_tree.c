@@ -31,7 +31,9 @@ static int lift(int from, const char *name, int top, unsigned long *serial)
 {
 	char fresh[40];
 
-	(void)fchmodat(from, name, 0700, 0);
+	/* To move a directory one must be able to write to it. */
+	if (fchmodat(from, name, 0700, 0) && errno != EPERM)
+		return -errno;
 	do {
 		snprintf(fresh, sizeof(fresh), "lifted%lu", (*serial)++);
 		if (!renameat(from, name, top, fresh))

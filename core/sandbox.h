@@ -5,43 +5,53 @@
 
 #include <sys/types.h>
 
-#include "core/command.h"
 #include "core/janitor.h"
 #include "core/message.h"
-#include "core/plan.h"
+#include "core/system.h"
 
 /**
  * struct sandbox - a sandbox as the host process sees it
- * @pid: PID 1 of the sandbox; @pidfd: owned
- * @control: owned socket, non-blocking once started
+ * @pid: the janitor, which is the parent of PID 1
+ * @janitor: owned socket to it
+ * @control: owned socket to PID 1, non-blocking once started
  * @listeners: owned until taken (set to -1)
  */
 struct sandbox {
 	pid_t pid;
-	int pidfd;
+	int janitor;
 	int control;
-	int listeners[16];
+	int listeners[SYS_MAX_FDS];
 	size_t listener_count;
-	struct janitor janitor;
 };
 
 /**
- * sandbox_start() - clone the sandbox and have it build itself
+ * sandbox_prepare() - fork janitor and PID 1, which build the namespaces
+ *
+ * Called early: a small process forks fast, and the policy is loaded meanwhile.
+ * @shared: its plan holds the maps already; must outlive the sandbox
+ * Return: 0, or -errno with @failure filled and everything undone.
+ */
+int sandbox_prepare(struct shared *shared, struct sandbox *out,
+		    struct failure *failure);
+
+/**
+ * sandbox_start() - have a prepared sandbox build itself by the complete plan
  *
  * Returns as soon as the listeners are there; mounts go on in parallel, and
  * their failure comes as MESSAGE_FAILED.
- * @plan, @caller: borrowed for the call
- * Return: 0, or -errno with @failure filled and everything undone.
+ * Return: 0, or -errno with @failure filled; sandbox_close() is owed.
  */
-int sandbox_start(const struct plan *plan, const struct caller *caller,
-		  struct sandbox *out, struct failure *failure);
+int sandbox_start(struct sandbox *sandbox, struct failure *failure);
 
 /** sandbox_signal() - tell PID 1 of a signal that the host process got */
 void sandbox_signal(struct sandbox *sandbox, int sig);
 
 /**
  * sandbox_read() - next message from PID 1
- * Return: 1 with @message filled, 0 for none now, -EPIPE when PID 1 is gone.
+ *
+ * When PID 1 is gone without a word that counts as MESSAGE_FAILED, with the
+ * janitor's reason if it has one.
+ * Return: 1 with @message filled, 0 for none now, -EPIPE on a broken socket.
  */
 int sandbox_read(struct sandbox *sandbox, struct message *message);
 

@@ -20,47 +20,28 @@
 #include "core/system.h"
 
 /* Closes what the host process has open and the command does not get. */
-static void close_inherited(const struct plan *plan, int control)
+static void close_inherited(const struct plan *plan, int control, int setup,
+			    int masks)
 {
-	int keep[64], count = 0;
-	unsigned int from = 3;
+	int keep[64] = { control, setup, masks };
+	size_t count = 3;
 
-	keep[count++] = control;
 	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
 		keep[count++] = plan->keep_fds[i];
-	for (;;) {
-		int next = -1;
-
-		for (int i = 0; i < count; i++)
-			if (keep[i] >= (int)from &&
-			    (next < 0 || keep[i] < next))
-				next = keep[i];
-		if (next < 0)
-			break;
-		if ((unsigned int)next > from)
-			(void)syscall(SYS_close_range, from,
-				      (unsigned int)next - 1, 0U);
-		from = (unsigned int)next + 1;
-	}
-	(void)syscall(SYS_close_range, from, ~0U, 0U);
+	sys_close_all_but(3, keep, count);
 }
 
 /* Waits for a message of @kind; the descriptor it carries, or -1, in @fd. */
-static int await(int control, enum message_kind kind, int *fd)
+static int await(int setup, enum message_kind kind, int *fd)
 {
 	struct message message;
 	size_t count = 1;
-	ssize_t size;
 
-	do {
-		*fd = -1;
-		count = 1;
-		size = sys_receive(control, &message, sizeof(message), fd,
-				   &count);
-		/* The host process is gone: so are we. */
-		if (size != sizeof(message))
-			_exit(1);
-	} while (message.kind == MESSAGE_SIGNAL);
+	*fd = -1;
+	/* The janitor gave up, and has said why: so do we. */
+	if (sys_receive(setup, &message, sizeof(message), fd, &count) !=
+	    sizeof(message))
+		_exit(1);
 	return message.kind == kind ? 0 : -EPROTO;
 }
 
@@ -121,16 +102,17 @@ static int read_filter(int fd, struct sock_fprog *filter,
 	return 0;
 }
 
-static int set_up(const struct plan *plan, int control,
+static int set_up(const struct plan *plan, int control, int setup,
 		  struct sock_fprog *filter, int *ruleset,
 		  struct failure *failure)
 {
 	owned_fd int masks = -1;
 	int fd = -1, error;
 
-	close_inherited(plan, control);
-	if (await(control, MESSAGE_GO, &masks))
+	/* The plan is complete from here on. */
+	if (await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
+	close_inherited(plan, control, setup, masks);
 	error = make_network(plan, control, failure);
 	if (!error && !plan->root_caller)
 		error = mounts_masks(plan, &masks, failure);
@@ -141,7 +123,7 @@ static int set_up(const struct plan *plan, int control,
 	if (!error)
 		error = landlock_build(plan, ruleset, failure);
 	if (!error)
-		error = await(control, MESSAGE_FILTER, &fd);
+		error = await(setup, MESSAGE_FILTER, &fd);
 	if (!error)
 		error = read_filter(fd, filter, failure);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
@@ -149,21 +131,23 @@ static int set_up(const struct plan *plan, int control,
 	return error;
 }
 
-_Noreturn void setup_run(const struct plan *plan, const struct caller *caller,
-			 int control)
+_Noreturn void setup_run(const struct shared *shared, int control, int setup)
 {
+	const struct plan *plan = &shared->plan;
 	struct message message = { .kind = MESSAGE_FAILED };
 	struct sock_fprog filter = { 0 };
 	int ruleset = -1;
 	int error;
 
 	prctl(PR_SET_NAME, "srt-lua-init");
-	error = set_up(plan, control, &filter, &ruleset, &message.failure);
+	error = set_up(plan, control, setup, &filter, &ruleset,
+		       &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "set-up failed");
 		(void)sys_send(control, &message, sizeof(message), NULL, 0);
 		_exit(1);
 	}
-	init_run(plan, caller, &filter, ruleset, control);
+	close(setup);
+	init_run(plan, &shared->caller, &filter, ruleset, control);
 }

@@ -3,8 +3,7 @@
 #ifndef SRT_SETUP_H
 #define SRT_SETUP_H
 
-#include "core/command.h"
-#include "core/plan.h"
+#include "core/janitor.h"
 
 /**
  * setup_run() - build the sandbox around the calling process, then be PID 1
@@ -14,8 +13,8 @@
  * to the host by MESSAGE_FAILED and ends the process: nothing is skipped.
  * Context: the child, in all its new namespaces, all signals blocked.
  * @control: socket to the host process
+ * @setup: socket to the janitor
  */
-_Noreturn void setup_run(const struct plan *plan, const struct caller *caller,
-			 int control);
+_Noreturn void setup_run(const struct shared *shared, int control, int setup);
 
 #endif

@@ -100,7 +100,6 @@ static void on_control(uv_poll_t *poll, int status, int events)
 	while (!uv_is_closing((uv_handle_t *)poll) &&
 	       (more = sandbox_read(s->sandbox, &message)) > 0)
 		on_message(s, &message);
-	/* PID 1 is gone without a word: killed from outside. */
 	if (more < 0)
 		finish(s);
 }

@@ -104,6 +104,24 @@ int sys_write_file(const char *path, const char *text)
 	return (size_t)written == size ? 0 : -EIO;
 }
 
+void sys_close_all_but(int from, const int *keep, size_t count)
+{
+	for (;;) {
+		int next = -1;
+
+		for (size_t i = 0; i < count; i++)
+			if (keep[i] >= from && (next < 0 || keep[i] < next))
+				next = keep[i];
+		if (next < 0)
+			break;
+		if (next > from)
+			(void)syscall(SYS_close_range, (unsigned int)from,
+				      (unsigned int)next - 1, 0U);
+		from = next + 1;
+	}
+	(void)syscall(SYS_close_range, (unsigned int)from, ~0U, 0U);
+}
+
 bool sys_missing(const char *feature)
 {
 	const char *list = getenv("SRT_LUA_FAKE_MISSING");
@@ -166,9 +184,11 @@ ssize_t sys_receive(int socket, void *data, size_t size, int *fds,
 	struct cmsghdr *header;
 	ssize_t received;
 
+	/* A peer that closed with a record of ours unread resets once, in front
+	 * of its last words: unix(7). */
 	do {
 		received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	} while (received < 0 && errno == EINTR);
+	} while (received < 0 && (errno == EINTR || errno == ECONNRESET));
 	if (received < 0)
 		return -errno;
 	for (header = CMSG_FIRSTHDR(&message); header;

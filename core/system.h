@@ -45,6 +45,9 @@ int sys_open_beneath(int root, const char *path);
 /** sys_write_file() - write @text to an existing file in one write */
 int sys_write_file(const char *path, const char *text);
 
+/** sys_close_all_but() - close every descriptor from @from up but @keep */
+void sys_close_all_but(int from, const int *keep, size_t count);
+
 /** sys_missing() - does the test hook SRT_LUA_FAKE_MISSING name @feature? */
 bool sys_missing(const char *feature);
 

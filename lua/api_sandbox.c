@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* srt.c.sandbox: starts a plan and waits for it; see api_sandbox.md. */
+/* srt.c.sandbox: runs a plan and waits for its command; see api_sandbox.md. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
@@ -18,37 +18,47 @@
 struct caller host_caller;
 
 /*
- * Reads a plan table. Strings are borrowed from it and arrays are userdata kept
- * in an anchor table, so that a throw at any place leaks nothing.
+ * Copies a plan table to the memory that janitor and PID 1 share with us. It
+ * goes when the process ends, so a throw at any place leaks nothing.
  */
 struct reader {
 	lua_State *L;
+	struct shared *shared;
 	int plan;
-	int anchor;
 };
 
+/* One element more than asked for, so that lists end with zeros. */
 static void *array(struct reader *r, size_t count, size_t size)
 {
-	void *memory = lua_newuserdatauv(r->L, (count + 1) * size, 0);
+	void *memory = shared_alloc(r->shared, (count + 1) * size);
 
-	memset(memory, 0, (count + 1) * size);
-	luaL_ref(r->L, r->anchor);
+	if (!memory)
+		luaL_error(r->L, "the plan is too large");
 	return memory;
+}
+
+/* The string on top of the stack. */
+static const char *copy_text(struct reader *r, const char *name)
+{
+	size_t size;
+	const char *text = lua_tolstring(r->L, -1, &size);
+	char *copy;
+
+	if (lua_type(r->L, -1) != LUA_TSTRING || strlen(text) != size)
+		luaL_error(r->L, "plan.%s: string without NUL bytes expected",
+			   name);
+	copy = array(r, size, 1);
+	memcpy(copy, text, size);
+	return copy;
 }
 
 static const char *text_field(struct reader *r, int table, const char *name,
 			      bool needed)
 {
 	const char *text = NULL;
-	size_t size;
 
-	if (lua_getfield(r->L, table, name) == LUA_TSTRING) {
-		text = lua_tolstring(r->L, -1, &size);
-		if (strlen(text) != size)
-			luaL_error(r->L, "plan.%s: NUL byte", name);
-	} else if (needed) {
-		luaL_error(r->L, "plan.%s: string expected", name);
-	}
+	if (lua_getfield(r->L, table, name) != LUA_TNIL || needed)
+		text = copy_text(r, name);
 	lua_pop(r->L, 1);
 	return text;
 }
@@ -91,15 +101,12 @@ static size_t push_list(struct reader *r, int table, const char *name)
 static const char **read_strings(struct reader *r, int table, const char *name,
 				 size_t *count)
 {
-	size_t n = push_list(r, table, name), size;
+	size_t n = push_list(r, table, name);
 	const char **strings = array(r, n, sizeof(*strings));
 
 	for (size_t i = 0; i < n; i++) {
-		if (lua_rawgeti(r->L, -1, (lua_Integer)i + 1) != LUA_TSTRING)
-			luaL_error(r->L, "plan.%s: strings expected", name);
-		strings[i] = lua_tolstring(r->L, -1, &size);
-		if (strlen(strings[i]) != size)
-			luaL_error(r->L, "plan.%s: NUL byte", name);
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		strings[i] = copy_text(r, name);
 		lua_pop(r->L, 1);
 	}
 	lua_pop(r->L, 1);
@@ -133,6 +140,7 @@ static void read_slots(struct reader *r, int table, struct mount_step *step)
 
 	step->slots = array(r, n, sizeof(*step->slots));
 	step->slot_directory = array(r, n, sizeof(*step->slot_directory));
+	step->slot_link = array(r, n, sizeof(*step->slot_link));
 	step->slot_count = n;
 	for (size_t i = 0; i < n; i++) {
 		int slot;
@@ -141,6 +149,7 @@ static void read_slots(struct reader *r, int table, struct mount_step *step)
 		slot = lua_gettop(r->L);
 		step->slots[i] = text_field(r, slot, "path", true);
 		step->slot_directory[i] = flag_at(r, slot, "directory");
+		step->slot_link[i] = text_field(r, slot, "link", false);
 		lua_pop(r->L, 1);
 	}
 	lua_pop(r->L, 1);
@@ -235,22 +244,17 @@ static void read_numbers(struct reader *r, struct plan *plan)
 	lua_pop(r->L, 1);
 }
 
-/* Leaves the anchor table on the stack: the plan lives as long as it. */
-static void read_plan(lua_State *L, int index, struct plan *plan)
+static void read_plan(lua_State *L, int index, struct shared *shared)
 {
-	struct reader r = { L, index, 0 };
+	struct reader r = { L, shared, index };
+	struct plan *plan = &shared->plan;
 
-	*plan = (struct plan){ 0 };
-	lua_newtable(L);
-	r.anchor = lua_gettop(L);
 	plan->argv = read_strings(&r, index, "argv", NULL);
 	plan->env = read_strings(&r, index, "env", NULL);
 	if (!plan->argv[0])
 		luaL_error(L, "plan.argv: empty");
 	plan->cwd = text_field(&r, index, "cwd", true);
 	plan->temp_dir = text_field(&r, index, "tempDir", false);
-	plan->uids = read_extents(&r, "uids", &plan->uid_count);
-	plan->gids = read_extents(&r, "gids", &plan->gid_count);
 	plan->root_caller = flag_at(&r, index, "rootCaller");
 	plan->mask_owner = (uint32_t)integer_at(&r, index, "maskOwner");
 	plan->caps = (uint64_t)integer_at(&r, index, "caps");
@@ -269,29 +273,37 @@ static void read_plan(lua_State *L, int index, struct plan *plan)
 		luaL_error(L, "plan.listen: too many ports");
 }
 
-/* block(): hold back signals from here on, so that none is lost */
-static int sandbox_lua_block(lua_State *L)
-{
-	(void)L;
-	supervise_block();
-	return 0;
-}
+/* struct object - the userdata */
+struct object {
+	struct sandbox sandbox;
+	struct shared *shared;
+};
 
-/* start(plan) -> sandbox | nil, message */
-static int sandbox_lua_start(lua_State *L)
+/*
+ * prepare(plan) -> sandbox | nil, message. Of the plan, uids and gids are read.
+ * Signals are held back from here on, so that none is lost.
+ */
+static int sandbox_lua_prepare(lua_State *L)
 {
-	struct sandbox *sandbox;
 	struct failure failure = { 0 };
-	struct plan plan;
+	struct reader r = { .L = L, .plan = 1 };
+	struct object *object;
+	struct plan *plan;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
-	lua_settop(L, 1);
-	read_plan(L, 1, &plan);
-	sandbox = lua_newuserdatauv(L, sizeof(*sandbox), 1);
-	memset(sandbox, 0, sizeof(*sandbox));
-	sandbox->control = sandbox->pidfd = -1;
+	object = lua_newuserdatauv(L, sizeof(*object), 0);
+	*object = (struct object){ .sandbox = { .janitor = -1,
+						.control = -1 } };
 	luaL_setmetatable(L, SANDBOX);
-	if (sandbox_start(&plan, &host_caller, sandbox, &failure)) {
+	object->shared = r.shared = shared_new();
+	if (!r.shared)
+		return luaL_error(L, "out of memory");
+	plan = &r.shared->plan;
+	r.shared->caller = host_caller;
+	plan->uids = read_extents(&r, "uids", &plan->uid_count);
+	plan->gids = read_extents(&r, "gids", &plan->gid_count);
+	supervise_block();
+	if (sandbox_prepare(r.shared, &object->sandbox, &failure)) {
 		lua_pushnil(L);
 		lua_pushstring(L, failure.text);
 		return 2;
@@ -299,10 +311,28 @@ static int sandbox_lua_start(lua_State *L)
 	return 1;
 }
 
+/* sandbox:start(plan) -> true | nil, message */
+static int sandbox_lua_start(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	struct failure failure = { 0 };
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	read_plan(L, 2, object->shared);
+	if (sandbox_start(&object->sandbox, &failure)) {
+		lua_pushnil(L);
+		lua_pushstring(L, failure.text);
+		return 2;
+	}
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 /* sandbox:listeners() -> list of descriptors, now the caller's */
 static int sandbox_lua_listeners(lua_State *L)
 {
-	struct sandbox *sandbox = luaL_checkudata(L, 1, SANDBOX);
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	struct sandbox *sandbox = &object->sandbox;
 
 	lua_createtable(L, (int)sandbox->listener_count, 0);
 	for (size_t i = 0; i < sandbox->listener_count; i++) {
@@ -319,9 +349,10 @@ static int sandbox_lua_listeners(lua_State *L)
  */
 static int sandbox_lua_run(lua_State *L)
 {
-	struct sandbox *sandbox = luaL_checkudata(L, 1, SANDBOX);
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	struct outcome outcome;
-	int error = supervise_run(uv_default_loop(), sandbox, &outcome);
+	int error = supervise_run(uv_default_loop(), &object->sandbox,
+				  &outcome);
 
 	if (error)
 		return luaL_error(L, "event loop: %s", strerror(-error));
@@ -347,21 +378,23 @@ static int sandbox_lua_run(lua_State *L)
 
 static int sandbox_lua_close(lua_State *L)
 {
-	sandbox_close(luaL_checkudata(L, 1, SANDBOX));
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	sandbox_close(&object->sandbox);
 	return 0;
 }
 
 int luaopen_srt_c_sandbox(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
+		{ "start", sandbox_lua_start },
 		{ "listeners", sandbox_lua_listeners },
 		{ "run", sandbox_lua_run },
 		{ "close", sandbox_lua_close },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg functions[] = {
-		{ "block", sandbox_lua_block },
-		{ "start", sandbox_lua_start },
+		{ "prepare", sandbox_lua_prepare },
 		{ NULL, NULL },
 	};
 

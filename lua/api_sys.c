@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
@@ -315,6 +316,51 @@ static int sys_lua_ntop(lua_State *L)
 	return 1;
 }
 
+static int free_addresses(lua_State *L)
+{
+	struct ifaddrs **list = lua_touserdata(L, 1);
+
+	if (*list)
+		freeifaddrs(*list);
+	*list = NULL;
+	return 0;
+}
+
+/* addresses() -> list of this host's own addresses as text */
+static int sys_lua_addresses(lua_State *L)
+{
+	struct ifaddrs **list = lua_newuserdatauv(L, sizeof(*list), 0);
+	lua_Integer count = 0;
+	char text[INET6_ADDRSTRLEN];
+
+	*list = NULL;
+	lua_createtable(L, 0, 1);
+	lua_pushcfunction(L, free_addresses);
+	lua_setfield(L, -2, "__gc");
+	lua_setmetatable(L, -2);
+	if (getifaddrs(list))
+		return api_fail(L, errno);
+	lua_newtable(L);
+	for (struct ifaddrs *at = *list; at; at = at->ifa_next) {
+		int family = at->ifa_addr ? at->ifa_addr->sa_family : 0;
+		const void *address = NULL;
+
+		if (family == AF_INET)
+			address = &((struct sockaddr_in *)(void *)at->ifa_addr)
+					   ->sin_addr;
+		else if (family == AF_INET6)
+			address = &((struct sockaddr_in6 *)(void *)at->ifa_addr)
+					   ->sin6_addr;
+		if (!address || !inet_ntop(family, address, text, sizeof(text)))
+			continue;
+		lua_pushstring(L, text);
+		lua_rawseti(L, -2, ++count);
+	}
+	freeifaddrs(*list);
+	*list = NULL;
+	return 1;
+}
+
 /* random(bytes) -> lower-case hex */
 static int sys_lua_random(lua_State *L)
 {
@@ -429,6 +475,7 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "isatty", sys_lua_isatty },
 		{ "pton", sys_lua_pton },
 		{ "ntop", sys_lua_ntop },
+		{ "addresses", sys_lua_addresses },
 		{ "random", sys_lua_random },
 		{ "fdinfo", sys_lua_fdinfo },
 		{ "features", sys_lua_features },

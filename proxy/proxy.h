@@ -8,20 +8,10 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "proxy/text.h"
+
 struct proxy;
 struct proxy_ask;
-
-/** struct proxy_text - bytes that are not NUL-terminated; borrowed */
-struct proxy_text {
-	const char *data;
-	size_t size;
-};
-
-/** struct proxy_header - one header field as it stood on the wire */
-struct proxy_header {
-	struct proxy_text name;
-	struct proxy_text value;
-};
 
 enum proxy_ask_kind {
 	PROXY_ASK_CONNECT, /* CONNECT host:port: an opaque tunnel */
@@ -53,16 +43,22 @@ struct proxy_question {
 /**
  * struct proxy_verdict - the answer; everything is copied by the proxy
  * @allow: false unless said otherwise: a zeroed verdict denies
- * @host: where allowed, the canonical host to resolve and dial
- * @status: of a denial or an answer; 0 means 403
- * @code: X-Proxy-Error token of a denial, for example "blocked-by-policy"
+ * @host: where allowed, the canonical host to resolve and dial: a name, an
+ *	IPv4 or a bare IPv6 address. It is also what the forwarded Host names.
+ * @status: of a denial (400-599, else 403) or an answer (200-599)
+ * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
  *	reason phrase with control bytes removed). Never NULL on a denial.
- * @respond: the answer is @status, @set and @body, not a denial
+ * @respond: the answer is @status, @set and @body, not a denial. A CONNECT
+ *	cannot be answered so.
  * @set: headers to set on the forwarded request (replacing all of that
- *	name), or those of the answer
+ *	name), or those of the answer or denial
  * @remove: names of headers to take out of the forwarded request
  * @body: of an answer or denial; data NULL means the reason and a newline
+ *
+ * An unusable verdict (no valid @host; malformed headers or such that framing
+ * or routing rest on: Host, Content-Length, Expect, Connection and the other
+ * hop-by-hop ones) fails closed: 502 with X-Proxy-Error: bad-verdict.
  */
 struct proxy_verdict {
 	bool allow;
@@ -82,15 +78,20 @@ struct proxy_verdict {
  * struct proxy_hooks - who decides
  * @context: handed back to every hook; borrowed
  * @decide: asked once per tunnel and once per plain request, before anything
- *	is resolved or dialled. Must lead to exactly one proxy_answer(), at once or
- *	later; @question is valid until then. If the client goes away first,
- *	@cancelled is called and no answer may follow.
+ *	is resolved or dialled. Must lead to exactly one proxy_answer(), at
+ *	once or later; @question is valid until then. If the client goes away
+ *	first, @cancelled is called and no answer may follow. A client that
+ *	merely ends its side behind a whole request still gets its answer.
  * @cancelled: may be NULL
  * @check_address: may the (canonical) @host on @port be reached at @address
- *	(numeric text)? NULL for yes, else the reason; called for each resolved
- *	address, the address that passed is the one that is dialled. The text is
- *	borrowed until the next call.
+ *	(numeric text)? NULL for yes, else the reason; called for each
+ *	resolved address, the address that passed is the one that is dialled.
+ *	The text is borrowed until the next call.
  * @log: one readable line for --debug; NULL when nobody listens
+ *
+ * Refusals of the proxy's own carry X-Proxy-Error: bad-request (the client's
+ * bytes), bad-verdict (the hook's), upstream-failure, or blocked-by-policy
+ * where @check_address refused every address.
  */
 struct proxy_hooks {
 	void *context;
@@ -122,7 +123,7 @@ struct proxy_limits {
  * proxy_new() - make a proxy on a loop
  * @out: on success owned by the caller, freed by proxy_close()
  * @loop: borrowed, must outlive the proxy
- * @hooks, @limits: copied; @limits may be NULL
+ * @hooks, @limits: copied; @limits may be NULL; decide and check_address not
  * Return: 0 or -errno.
  */
 int proxy_new(struct proxy **out, uv_loop_t *loop,

@@ -37,15 +37,14 @@ local function put(map, path, entry)
 end
 
 -- A link that something inside could have planted gives nothing: one beneath
--- the working directory or an allowed root, and the entry itself.
+-- the working directory or another allowed root.
 local function planted(entry, resolved, ctx, roots)
-  if not resolved.link then return false end
-  if resolved.lastLink then return true end
-  if paths.below(resolved.link, ctx.cwd) and resolved.link ~= ctx.cwd then return true end
-  for _, root in ipairs(roots) do
-    if root ~= entry.path and paths.below(resolved.link, root) then return true end
+  for _, link in ipairs(resolved.links) do
+    if ctx.cwd ~= "/" and paths.below(link.path, ctx.cwd) then return link.path end
+    for _, root in ipairs(roots) do
+      if root ~= entry.path and root ~= "/" and paths.below(link.path, root) then return link.path end
+    end
   end
-  return false
 end
 
 local function note(rules, entry, text)
@@ -57,15 +56,17 @@ local function add_allow(rules, list, entry, ctx, roots)
   if not resolved.real then
     return note(rules, entry, "does not exist, so it allows nothing")
   end
-  if planted(entry, resolved, ctx, roots) then
-    return note(rules, entry, "is reached through the symbolic link " .. resolved.link
-      .. ", so it allows nothing; name " .. resolved.real .. " instead")
+  local link = planted(entry, resolved, ctx, roots)
+  if link then
+    return note(rules, entry, "is reached through the symbolic link " .. link
+      .. ", which a command could have made, so it allows nothing; name " .. resolved.real .. " instead")
   end
   if decide.own(resolved.real) then
     return note(rules, entry, "is the sandbox's own, so it has no effect")
   end
   put(rules[list], resolved.real, entry)
   rules.types[resolved.real] = resolved.type
+  for _, passed in ipairs(resolved.links) do rules.links[passed.path] = passed.target end
 end
 
 -- A protected name that does not exist is held by an empty directory, if
@@ -124,7 +125,7 @@ end
 function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
-    finalWrite = {}, types = {}, notes = {}, absent = {}, placeholders = {}, tempDir = ctx.tempDir }, Rules)
+    finalWrite = {}, types = {}, links = {}, notes = {}, absent = {}, placeholders = {}, tempDir = ctx.tempDir }, Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do roots[#roots + 1] = entry.path end
   for _, entry in ipairs(lists.allowWrite) do add_allow(rules, "allowWrite", entry, ctx, roots) end

@@ -74,19 +74,30 @@ end
 ---@field real string? the path without links, if it exists
 ---@field type string? "dir", "file", ...
 ---@field missing string? the first component that does not exist, as a real path
----@field link string? the first link on the way, as written
----@field lastLink boolean? the path itself is a link
+---@field links {path: string, target: string}[] the links on the way, each by its real path
 ---@field code string? why it could not be looked at: "ENOENT", "ELOOP", "EACCES", ...
 
--- The first link among the components of path.
-local function first_link(path)
-  local at = ""
-  for part in gmatch(path, "[^/]+") do
-    at = at .. "/" .. part
-    local st = sys.lstat(at)
-    if not st then return nil end
-    if st.type == "link" then return at end
+-- Every link that is passed on the way to what path names.
+local function links_of(path)
+  local links, at = {}, "/"
+  local rest = {}
+  for part in gmatch(path, "[^/]+") do rest[#rest + 1] = part end
+  local index = 1
+  while rest[index] and #links < 40 do
+    local part = rest[index]
+    index = index + 1
+    local here = part == ".." and paths.parent(at) or part == "." and at or paths.join(at, part)
+    local target = part ~= ".." and part ~= "." and sys.readlink(here)
+    if target then
+      links[#links + 1] = { path = here, target = target }
+      local ahead = {}
+      for piece in gmatch(target, "[^/]+") do ahead[#ahead + 1] = piece end
+      rest, index = table.move(rest, index, #rest, #ahead + 1, ahead), 1
+      here = sub(target, 1, 1) == "/" and "/" or at
+    end
+    at = here
   end
+  return links
 end
 
 local function resolve_missing(path, code)
@@ -99,11 +110,11 @@ local function resolve_missing(path, code)
       local missing = paths.join(real, child:match("[^/]*$"))
       if not st or st.type ~= "dir" or sys.lstat(missing) then
         -- Beneath a plain file, or a dangling link: nothing to hold.
-        return { code = code }
+        return { code = code, links = {} }
       end
-      return { code = code, missing = missing }
+      return { code = code, missing = missing, links = {} }
     end
-    if dir == "/" then return { code = code } end
+    if dir == "/" then return { code = code, links = {} } end
     child, dir = dir, paths.parent(dir)
   end
 end
@@ -115,17 +126,11 @@ function paths.resolve(path)
   local real, _, code = sys.realpath(path)
   if not real then
     if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code) end
-    return { code = code }
+    return { code = code, links = {} }
   end
   local st, _, why = sys.stat(real)
-  if not st then return { code = why } end
-  local result = { real = real, type = st.type }
-  if real ~= path then
-    result.link = first_link(path)
-    local last = sys.lstat(path)
-    result.lastLink = last ~= nil and last.type == "link"
-  end
-  return result
+  if not st then return { code = why, links = {} } end
+  return { real = real, type = st.type, links = real == path and {} or links_of(path) }
 end
 
 return paths

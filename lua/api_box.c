@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host-state table srt.c.box.
+ *
+ *	box.new{root=, facts=, preset=, log=, limits=}	box, or nil, message
+ *	box.isfn(v)		is v a policy's function?
+ *	b:load(path)		value, or nil, {message, kind, file, line,
+ *				traceback}
+ *	b:loadpreset(name)	the same
+ *	b:call(fn, kind, ...)	true, v1, v2; or false, message, kind of error
+ *	b:files()		sorted real paths of what the policy read
+ *	b:where(fn)		file, line
+ *	b:stats()		{memory, peak, instructions}
+ *	b:close()
+ *
+ * The kind of a call says how its arguments look to the policy: "conn",
+ * "request", "response" (res, req), "violation", "observe" (status, headers).
+ */
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/box.h"
+#include "lua/box_copy.h"
+#include "lua/box_env.h"
+#include "lua/box_file.h"
+#include "lua/box_run.h"
+#include "lua/box_srt.h"
+#include "lua/box_state.h"
+#include "lua/box_view.h"
+#include "lua/box_watch.h"
+
+#define BOX "srt.box"
+
+static struct box *check_idle(lua_State *L)
+{
+	struct box *b = luaL_checkudata(L, 1, BOX);
+
+	if (!b->L)
+		luaL_error(L, "the box is closed");
+	if (b->host)
+		luaL_error(L, "the box is running");
+	return b;
+}
+
+static struct box_fn *check_fn(lua_State *L, int index, const struct box *b)
+{
+	struct box_fn *fn = luaL_checkudata(L, index, BOX_FN);
+
+	luaL_argcheck(L, fn->box == b, index, "a function of another box");
+	return fn;
+}
+
+/* A string of the box's stack, or nil, as a field of the table on top. */
+static void error_field(lua_State *L, lua_State *B, int index, const char *name)
+{
+	size_t size;
+	const char *text;
+
+	if (lua_type(B, index) != LUA_TSTRING)
+		return;
+	text = lua_tolstring(B, index, &size);
+	lua_pushlstring(L, text, size);
+	lua_setfield(L, -2, name);
+}
+
+static void push_error_message(lua_State *L, const struct box_task *task)
+{
+	const struct box *b = task->box;
+	const char *text = lua_type(b->L, 1) == LUA_TSTRING
+				   ? lua_tostring(b->L, 1)
+				   : "unknown error";
+
+	if (task->fault == BOX_MEMORY)
+		lua_pushfstring(L, "not enough memory for the policy (%d KiB)",
+				(int)((task->ref ? b->limits.memory
+						 : b->limits.load_memory) /
+				      1024));
+	else if (task->fault == BOX_BUDGET && !strstr(text, " spent"))
+		lua_pushliteral(L, "the policy's budget is spent");
+	else
+		lua_pushstring(L, text);
+}
+
+/* nil and the error table */
+static int load_failed(lua_State *L, const struct box_task *task)
+{
+	lua_State *B = task->box->L;
+
+	lua_pushnil(L);
+	lua_createtable(L, 0, 5);
+	push_error_message(L, task);
+	lua_setfield(L, -2, "message");
+	lua_pushstring(L, box_fault_name(task->fault));
+	lua_setfield(L, -2, "kind");
+	error_field(L, B, 2, "traceback");
+	error_field(L, B, 3, "file");
+	if (task->line) {
+		lua_pushinteger(L, task->line);
+		lua_setfield(L, -2, "line");
+	}
+	lua_settop(B, 0);
+	return 2;
+}
+
+/* false, message with traceback, kind */
+static int call_failed(lua_State *L, const struct box_task *task)
+{
+	lua_State *B = task->box->L;
+
+	lua_pushboolean(L, 0);
+	push_error_message(L, task);
+	if (lua_type(B, 2) == LUA_TSTRING) {
+		lua_pushliteral(L, "\n");
+		lua_pushstring(L, lua_tostring(B, 2));
+		lua_concat(L, 3);
+	}
+	lua_pushstring(L, box_fault_name(task->fault));
+	lua_settop(B, 0);
+	return 3;
+}
+
+static void push_results(lua_State *L, const struct box_task *task)
+{
+	struct box_out out = {
+		.box = task->box,
+		.H = L,
+		.B = task->box->L,
+		.owner = 1,
+		.list = task->results + 1,
+	};
+
+	luaL_checkstack(L, task->results + 8, NULL);
+	for (int i = 1; i <= task->results; i++)
+		box_copy_out(&out, i);
+	lua_settop(task->box->L, 0);
+}
+
+static void run(lua_State *L, struct box_task *task)
+{
+	int top = lua_gettop(L);
+
+	box_enter(task->box, L, task->ref == 0);
+	box_run(task);
+	box_leave(task->box);
+	lua_settop(L, top);
+}
+
+static int io_failed(lua_State *L, const char *path, int err)
+{
+	const char *why = err == -EINVAL   ? "no regular file"
+			  : err == -EFBIG  ? "larger than 1 MiB"
+			  : err == -ENOSYS ? "this kernel has no openat2"
+					   : strerror(-err);
+
+	lua_pushnil(L);
+	lua_createtable(L, 0, 3);
+	lua_pushfstring(L, "cannot read %s: %s", path, why);
+	lua_setfield(L, -2, "message");
+	lua_pushliteral(L, "io");
+	lua_setfield(L, -2, "kind");
+	lua_pushstring(L, path);
+	lua_setfield(L, -2, "file");
+	return 2;
+}
+
+static int api_load(lua_State *L)
+{
+	struct box *b = check_idle(L);
+	const char *path = luaL_checkstring(L, 2);
+	struct box_task task = { .box = b, .results = 1 };
+	char chunk_name[PATH_MAX + 1] = "@", *data = NULL;
+	int err = box_file_read(path, BOX_SOURCE_MAX, &data, &task.size,
+				chunk_name + 1);
+
+	if (!err)
+		err = box_add_file(b, chunk_name + 1);
+	if (!err) {
+		task.source = data;
+		task.chunk_name = chunk_name;
+		run(L, &task);
+	}
+	/* Nothing of the host can have thrown since it was made. */
+	free(data);
+	if (err)
+		return io_failed(L, path, err);
+	if (!task.done)
+		return load_failed(L, &task);
+	push_results(L, &task);
+	return 1;
+}
+
+static int api_loadpreset(lua_State *L)
+{
+	struct box_task task = { .box = check_idle(L), .results = 1 };
+
+	task.preset = luaL_checkstring(L, 2);
+	run(L, &task);
+	if (!task.done)
+		return load_failed(L, &task);
+	push_results(L, &task);
+	return 1;
+}
+
+static void set_shapes(lua_State *L, struct box_task *task)
+{
+	static const char *const kinds[] = { "conn",	  "request", "response",
+					     "violation", "observe", NULL };
+	static const enum box_shape shapes[][2] = {
+		{ BOX_CONN, BOX_PLAIN },       { BOX_REQUEST, BOX_PLAIN },
+		{ BOX_RESPONSE, BOX_REQUEST }, { BOX_PLAIN, BOX_PLAIN },
+		{ BOX_PLAIN, BOX_HEADERS },
+	};
+	int kind = luaL_checkoption(L, 3, NULL, kinds);
+
+	for (int i = 0; i < BOX_MAX_ARGS; i++)
+		task->shape[i] = i < 2 ? shapes[kind][i] : BOX_PLAIN;
+}
+
+static int api_call(lua_State *L)
+{
+	struct box_task task = {
+		.box = check_idle(L),
+		.results = 2,
+		.first_arg = 4,
+		.arg_count = lua_gettop(L) - 3,
+	};
+
+	task.ref = check_fn(L, 2, task.box)->ref;
+	set_shapes(L, &task);
+	luaL_argcheck(L, task.arg_count <= BOX_MAX_ARGS, 4 + BOX_MAX_ARGS,
+		      "too many arguments");
+	run(L, &task);
+	if (!task.done)
+		return call_failed(L, &task);
+	lua_pushboolean(L, 1);
+	push_results(L, &task);
+	return 3;
+}
+
+static int api_files(lua_State *L)
+{
+	struct box *b = luaL_checkudata(L, 1, BOX);
+
+	lua_createtable(L, (int)b->file_count, 0);
+	for (size_t i = 0; i < b->file_count; i++) {
+		lua_pushstring(L, b->files[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+	return 1;
+}
+
+static int api_where(lua_State *L)
+{
+	struct box *b = check_idle(L);
+	struct box_fn *fn = check_fn(L, 2, b);
+	lua_Debug ar;
+
+	/* None of these throws in the box. */
+	lua_settop(b->L, 0);
+	lua_rawgetp(b->L, LUA_REGISTRYINDEX, &box_key_functions);
+	lua_rawgeti(b->L, -1, fn->ref);
+	lua_getinfo(b->L, ">S", &ar);
+	lua_pushstring(L, ar.source + (*ar.source == '@' || *ar.source == '='));
+	lua_pushinteger(L, ar.linedefined);
+	lua_settop(b->L, 0);
+	return 2;
+}
+
+static int api_stats(lua_State *L)
+{
+	struct box *b = luaL_checkudata(L, 1, BOX);
+
+	lua_createtable(L, 0, 3);
+	lua_pushinteger(L, (lua_Integer)b->used);
+	lua_setfield(L, -2, "memory");
+	lua_pushinteger(L, (lua_Integer)b->peak);
+	lua_setfield(L, -2, "peak");
+	lua_pushinteger(L, b->L ? b->granted - b->left : 0);
+	lua_setfield(L, -2, "instructions");
+	return 1;
+}
+
+static int api_close(lua_State *L)
+{
+	struct box *b = luaL_checkudata(L, 1, BOX);
+
+	if (b->host)
+		return luaL_error(L, "the box is running");
+	box_close(b);
+	return 0;
+}
+
+/* A function of the policy that the host holds no longer. */
+static int fn_gc(lua_State *L)
+{
+	struct box_fn *fn = luaL_checkudata(L, 1, BOX_FN);
+	lua_State *B = fn->box ? fn->box->L : NULL;
+
+	/* The box may be running; nothing here throws or keeps its stack. */
+	if (B && lua_checkstack(B, 4)) {
+		lua_rawgetp(B, LUA_REGISTRYINDEX, &box_key_functions);
+		luaL_unref(B, -1, fn->ref);
+		lua_pop(B, 1);
+	}
+	fn->box = NULL;
+	return 0;
+}
+
+static int api_isfn(lua_State *L)
+{
+	lua_pushboolean(L, luaL_testudata(L, 1, BOX_FN) != NULL);
+	return 1;
+}
+
+static void refuse_unknown(lua_State *L, int index, const char *const *known)
+{
+	lua_pushnil(L);
+	while (lua_next(L, index)) {
+		const char *key = lua_type(L, -2) == LUA_TSTRING
+					  ? lua_tostring(L, -2)
+					  : "?";
+		const char *const *k = known;
+
+		while (*k && strcmp(*k, key) != 0)
+			k++;
+		if (!*k)
+			luaL_error(L, "box.new: unknown option '%s'", key);
+		lua_pop(L, 1);
+	}
+}
+
+/* A positive number of the limits at @index, or what is set already. */
+static lua_Number limit(lua_State *L, int index, const char *name,
+			lua_Number standard, lua_Number most)
+{
+	lua_Number value = standard;
+
+	if (lua_getfield(L, index, name) != LUA_TNIL) {
+		value = luaL_checknumber(L, -1);
+		if (!(value > 0 && value <= most))
+			luaL_error(L, "box.new: bad limit '%s'", name);
+	}
+	lua_pop(L, 1);
+	return value;
+}
+
+static void take_limits(lua_State *L, int index, struct box_limits *out)
+{
+	static const char *const known[] = {
+		"loadInstructions", "loadMemory",      "loadSeconds",
+		"callInstructions", "callCpuMs",       "memory",
+		"failAllocation",   "failAllocations", NULL,
+	};
+	const lua_Number count = 1e15, ms = 1e9;
+
+	luaL_checktype(L, index, LUA_TTABLE);
+	refuse_unknown(L, index, known);
+	out->load_instructions =
+		(int64_t)limit(L, index, "loadInstructions", 50e6, count);
+	out->call_instructions =
+		(int64_t)limit(L, index, "callInstructions", 1e6, count);
+	out->load_memory =
+		(size_t)limit(L, index, "loadMemory", 64 << 20, count);
+	out->memory = (size_t)limit(L, index, "memory", 32 << 20, count);
+	/* A limit below 1 ms is 1: a timer of 0 would be none. */
+	out->load_ms = 1 + (unsigned int)(1000 * limit(L, index, "loadSeconds",
+						       10, ms / 1000));
+	out->call_ms = 1 + (unsigned int)limit(L, index, "callCpuMs", 1000, ms);
+	out->fail_at = (uint64_t)limit(L, index, "failAllocation", 0, count);
+	out->fail_count =
+		(uint64_t)limit(L, index, "failAllocations", 1, count);
+}
+
+/* Protected; index 1 is the box, and the host has the facts at 3. */
+static int set_up(lua_State *B)
+{
+	struct box *b = lua_touserdata(B, 1);
+
+	lua_newtable(B);
+	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_functions);
+	lua_newtable(B);
+	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_loaded);
+	box_views_open(B);
+	box_copy_in(B, b->host, 3);
+	lua_pushstring(B, b->root_path);
+	lua_setfield(B, -2, "here");
+	box_srt_open(B);
+	lua_pushvalue(B, -1);
+	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_srt);
+	box_env_open(B);
+	return 0;
+}
+
+/* The text of a field of the facts at 3, owned by the box, or NULL. */
+static char *fact(lua_State *L, const char *name)
+{
+	char *copy = NULL;
+
+	if (lua_getfield(L, 3, name) == LUA_TSTRING)
+		copy = strdup(lua_tostring(L, -1));
+	lua_pop(L, 1);
+	return copy;
+}
+
+/* Where it fails, false with a message pushed on the host. */
+static bool make(lua_State *L, struct box *b)
+{
+	int err = b->root_path ? box_watch_ready() : -ENOMEM;
+	bool done;
+
+	if (!err) {
+		b->root = box_file_root(b->root_path);
+		err = b->root < 0 ? b->root : box_open(b);
+	}
+	if (err) {
+		lua_pushstring(L, strerror(-err));
+		return false;
+	}
+	b->host = L;
+	lua_pushcfunction(b->L, set_up);
+	lua_pushlightuserdata(b->L, b);
+	done = lua_pcall(b->L, 1, 0, 0) == LUA_OK;
+	b->host = NULL;
+	if (!done)
+		lua_pushstring(L, lua_tostring(b->L, -1));
+	return done;
+}
+
+/* The options at 1; leaves the box at 1, the options at 2, the facts at 3. */
+static struct box *take_options(lua_State *L)
+{
+	static const char *const known[] = { "root", "facts",  "preset",
+					     "log",  "limits", NULL };
+	struct box *b;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	lua_settop(L, 1);
+	refuse_unknown(L, 1, known);
+	b = lua_newuserdatauv(L, sizeof(*b), BOX_UV_COUNT);
+	*b = (struct box){ .root = -1 };
+	luaL_setmetatable(L, BOX);
+	lua_insert(L, 1);
+	lua_getfield(L, 2, "facts");
+	luaL_checktype(L, 3, LUA_TTABLE);
+	lua_getfield(L, 2, "preset");
+	lua_setiuservalue(L, 1, BOX_UV_PRESET);
+	lua_getfield(L, 2, "log");
+	lua_setiuservalue(L, 1, BOX_UV_LOG);
+	if (lua_getfield(L, 2, "limits") == LUA_TNIL)
+		lua_newtable(L);
+	take_limits(L, lua_gettop(L), &b->limits);
+	lua_getfield(L, 2, "root");
+	b->root_path = strdup(luaL_checkstring(L, -1));
+	lua_settop(L, 3);
+	b->cwd = fact(L, "cwd");
+	b->home = fact(L, "home");
+	return b;
+}
+
+static int api_new(lua_State *L)
+{
+	struct box *b = take_options(L);
+
+	if (make(L, b)) {
+		lua_settop(L, 1);
+		return 1;
+	}
+	lua_pushfstring(L, "no box for policies in %s: %s",
+			b->root_path ? b->root_path : "?", lua_tostring(L, -1));
+	box_close(b);
+	lua_pushnil(L);
+	lua_insert(L, -2);
+	return 2;
+}
+
+int luaopen_srt_c_box(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "isfn", api_isfn },
+		{ "new", api_new },
+		{ NULL, NULL },
+	};
+	static const luaL_Reg methods[] = {
+		{ "call", api_call },
+		{ "close", api_close },
+		{ "files", api_files },
+		{ "load", api_load },
+		{ "loadpreset", api_loadpreset },
+		{ "stats", api_stats },
+		{ "where", api_where },
+		{ "__gc", api_close },
+		{ "__close", api_close },
+		{ NULL, NULL },
+	};
+
+	luaL_newmetatable(L, BOX_FN);
+	lua_pushcfunction(L, fn_gc);
+	lua_setfield(L, -2, "__gc");
+	luaL_newmetatable(L, BOX);
+	luaL_setfuncs(L, methods, 0);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, -2, "__index");
+	lua_pushboolean(L, 0);
+	lua_setfield(L, -2, "__metatable");
+	luaL_newlib(L, functions);
+	return 1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a chunk or a callback in the box, under its limits. */
+#ifndef SRT_LUA_BOX_RUN_H
+#define SRT_LUA_BOX_RUN_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lua/box_copy.h"
+#include "lua/box_state.h"
+
+#define BOX_MAX_ARGS 4
+
+/**
+ * struct box_task - one run
+ * @source, @size, @chunk_name: text to load; or
+ * @preset: the name of a ready-made policy to load; or
+ * @ref: the function to call, with
+ * @first_arg, @arg_count, @shape: these indexes of the host's stack
+ * @results: how many values the host takes
+ * @done: true where the results are at 1 to @results of the box's stack and
+ *	the list for box_copy_out() is at @results + 1
+ * @fault: else, why; then the message is at 1, the traceback (or nil) at 2,
+ *	the file (or nil) at 3, and @line is 0 where it is not known
+ * @bad: the policy's value was what failed
+ */
+struct box_task {
+	struct box *box;
+	const char *source, *chunk_name, *preset;
+	size_t size;
+	int ref;
+	int first_arg, arg_count;
+	enum box_shape shape[BOX_MAX_ARGS];
+	int results;
+	bool done, bad;
+	enum box_fault fault;
+	int line;
+};
+
+/**
+ * box_run - run @task between box_enter() and box_leave()
+ *
+ * Throws in neither state. The host's stack may have grown.
+ */
+void box_run(struct box_task *task);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A box's own state: allocator, limits, budget. Private to lua/box_*.c. */
+#ifndef SRT_LUA_BOX_STATE_H
+#define SRT_LUA_BOX_STATE_H
+
+#include <lua.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why a load or a call failed; the names are box_fault_name(). */
+enum box_fault {
+	BOX_RUNTIME,
+	BOX_SYNTAX,
+	BOX_BUDGET,
+	BOX_MEMORY,
+	BOX_IO,
+	BOX_VALUE,
+};
+
+/* What ended the budget; it stays so until the outermost call ends. */
+enum box_spent {
+	BOX_NOT_SPENT,
+	BOX_SPENT_INSTRUCTIONS,
+	BOX_SPENT_TIME,
+};
+
+/**
+ * struct box_limits - budgets of one box
+ * @load_instructions, @call_instructions: VM instructions; C functions of the
+ *	box charge theirs by the size of their work
+ * @load_memory, @memory: bytes of the whole state while loading, and after
+ * @load_ms, @call_ms: processor time
+ * @fail_at, @fail_count: tests only: growing allocations number @fail_at
+ *	(from 1) and the following ones, @fail_count in all, fail
+ */
+struct box_limits {
+	int64_t load_instructions, call_instructions;
+	size_t load_memory, memory;
+	unsigned int load_ms, call_ms;
+	uint64_t fail_at, fail_count;
+};
+
+/**
+ * struct box - lives in a userdata of the host state and is never moved
+ * @L: the box's main thread; NULL once closed
+ * @host: the host thread that called in, while busy. Its index 1 is the
+ *	box's userdata.
+ * @running: the thread of @L that runs the policy, while it does
+ * @used, @peak, @cap: bytes
+ * @growths: allocations so far that grew, counted only for tests
+ * @left: instructions left of @granted
+ * @hook_count: instructions between two hooks
+ * @expired: set by the watchdog's signal
+ * @serial: of the last run; @live of the one that goes on, or 0. Read-only
+ *	objects of another run are over.
+ * @root: O_PATH descriptor of @root_path, or -1
+ * @files, @file_count: sorted real paths of what the policy read; owned
+ */
+struct box {
+	lua_State *L, *host, *running;
+	struct box_limits limits;
+	size_t used, peak, cap;
+	uint64_t growths;
+	int64_t left, granted;
+	int hook_count;
+	enum box_spent spent;
+	volatile sig_atomic_t expired;
+	uint64_t serial, live;
+	int root;
+	char *root_path, *cwd, *home;
+	char **files;
+	size_t file_count;
+};
+
+/* Keys of the box's registry, by address. */
+extern const char box_key_functions, box_key_loaded, box_key_views, box_key_srt,
+	box_key_thread;
+
+/* User values of the host's userdata. */
+enum { BOX_UV_PRESET = 1, BOX_UV_LOG, BOX_UV_COUNT = BOX_UV_LOG };
+
+/** box_of - the box that a thread of it belongs to */
+static inline struct box *box_of(lua_State *B)
+{
+	return *(struct box **)lua_getextraspace(B);
+}
+
+/**
+ * box_open - make the state; nothing of the policy's world is in it yet
+ *
+ * Return: 0 or -ENOMEM. @b->limits is to be set before.
+ */
+int box_open(struct box *b);
+
+/** box_close - free all; may be called twice */
+void box_close(struct box *b);
+
+/**
+ * box_enter - begin a run from the host thread @H
+ * @load: with the limits of loading, not of a call
+ */
+void box_enter(struct box *b, lua_State *H, bool load);
+
+/** box_leave - end the run: subjects are over, the watchdog sleeps */
+void box_leave(struct box *b);
+
+/** box_arm - put the budget's hook on the thread that is to run */
+void box_arm(struct box *b, lua_State *thread);
+
+/** box_hook - the count hook; lua_sethook() it to make the box look at once */
+void box_hook(lua_State *B, lua_Debug *ar);
+
+/**
+ * box_charge - pay for work done in C, before it is done
+ * @units: VM instructions
+ *
+ * Throws in the box when the budget is spent.
+ */
+void box_charge(lua_State *B, uint64_t units);
+
+/** box_charge_bytes - pay for touching @bytes once */
+void box_charge_bytes(lua_State *B, size_t bytes);
+
+/** box_stop - throw for a budget that is spent already */
+int box_stop(lua_State *B);
+
+/**
+ * box_callf - call inside the box; errors pass through to the run, which is
+ * always protected, and a spent budget must pass
+ */
+void box_callf(lua_State *B, int nargs, int nresults);
+
+/** box_fault_name - "budget" and so on; static storage */
+const char *box_fault_name(enum box_fault fault);
+
+/** box_add_file - note a real path; 0 or -ENOMEM */
+int box_add_file(struct box *b, const char *path);
+
+#endif

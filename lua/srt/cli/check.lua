@@ -1,0 +1,238 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua check: validates policies and prints what they come to, each entry with where it came from.
+
+local report = require("srt.report")
+local schema = require("srt.schema")
+local source = require("srt.source")
+
+local check = {}
+
+check.USAGE = "usage: srt-lua check POLICY... [--json]\n"
+
+local LISTS = {
+  { "denyRead", "not readable" }, { "allowRead", "readable again" },
+  { "allowWrite", "writable" }, { "denyWrite", "not writable" },
+}
+
+---@return table|nil options {files=, json=}, string|nil message
+local function parse(args)
+  local options, plain = { files = {} }, false
+  for _, arg in ipairs(args) do
+    if plain or arg:sub(1, 1) ~= "-" then
+      options.files[#options.files + 1] = arg
+    elseif arg == "--" then
+      plain = true
+    elseif arg == "--json" then
+      options.json = true
+    else
+      return nil, ("unknown option %s"):format(arg)
+    end
+  end
+  if #options.files == 0 then
+    return nil, "no policy given"
+  end
+  return options
+end
+
+local function row(what, where)
+  return ("  %-48s %s"):format(report.plain(what), report.plain(where))
+end
+
+local function path_row(entry)
+  local what = entry.given == entry.path and entry.given or ("%s  (%s)"):format(entry.given, entry.path)
+  return row((entry.literal and not entry.builtin) and what .. "  literal" or what,
+    entry.builtin or source.where(entry.origin))
+end
+
+local function rule_row(rule)
+  return row(rule.reason and ("%s  (%s)"):format(rule.text, rule.reason) or rule.text, source.where(rule.origin))
+end
+
+local function add_block(lines, title, list, format)
+  if #list == 0 then
+    return
+  end
+  lines[#lines + 1] = title
+  for _, item in ipairs(list) do
+    lines[#lines + 1] = format(item)
+  end
+end
+
+local function filesystem(lines, fs)
+  lines[#lines + 1] = "files: everything is readable and nothing writable, but for"
+  for _, list in ipairs(LISTS) do
+    add_block(lines, (" %s (filesystem.%s)"):format(list[2], list[1]), fs[list[1]], path_row)
+  end
+end
+
+local function network(lines, profile)
+  local net, chains = profile.network, profile.callbacks
+  if net.enabled then
+    lines[#lines + 1] = "network: by the proxy" .. (net.strict and ", allowed destinations only" or "")
+  else
+    lines[#lines + 1] = "network: closed"
+  end
+  add_block(lines, " denied (network.deniedDomains)", net.denied, rule_row)
+  add_block(lines, " allowed (network.allowedDomains)", net.allowed, rule_row)
+  add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
+  for _, name in ipairs({ "decideConnect", "filterRequest" }) do
+    add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
+      return row("function", source.where(chains.origins[fn]))
+    end)
+  end
+end
+
+local function sorted(map)
+  local keys = {}
+  for k in pairs(map) do
+    keys[#keys + 1] = k
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function environment(lines, env)
+  for _, name in ipairs(sorted(env.set)) do
+    lines[#lines + 1] = row(("set %s=%s"):format(name, env.set[name]), "env.set")
+  end
+  for _, name in ipairs(env.unset) do
+    lines[#lines + 1] = row("unset " .. name, "env.unset")
+  end
+  for _, name in ipairs(env.pass or {}) do
+    lines[#lines + 1] = row("pass only " .. name, "env.pass")
+  end
+end
+
+local function rest(lines, profile)
+  local defaults = schema.root.fields.limits.fields
+  lines[#lines + 1] = ("backend: %s"):format(profile.backend)
+  if profile.unix.all then
+    lines[#lines + 1] = "Unix sockets: all allowed"
+  end
+  if profile.nested then
+    lines[#lines + 1] = "user namespaces: allowed"
+  end
+  if next(profile.env.set) or #profile.env.unset > 0 or profile.env.pass then
+    lines[#lines + 1] = "environment:"
+    environment(lines, profile.env)
+  end
+  for _, name in ipairs(sorted(profile.limits)) do
+    if profile.limits[name] ~= defaults[name].default then
+      lines[#lines + 1] = ("limit: %s = %d"):format(name, profile.limits[name])
+    end
+  end
+end
+
+---The readable form of a profile.
+---@param file string
+---@param profile table
+---@return string
+function check.text(file, profile)
+  local lines = { ("%s:"):format(report.plain(file)) }
+  if #(profile.presets or {}) > 0 then
+    lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
+  end
+  filesystem(lines, profile.filesystem)
+  network(lines, profile)
+  rest(lines, profile)
+  for _, kind in ipairs({ "warning", "note" }) do
+    for _, message in ipairs(profile[kind .. "s"]) do
+      lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(message))
+    end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+local function origin_data(origin)
+  return origin and { file = origin.file, line = origin.line or nil, key = origin.key } or nil
+end
+
+local function entries_data(list, fields)
+  local out = {}
+  for i, entry in ipairs(list) do
+    local item = { origin = origin_data(entry.origin) }
+    for _, field in ipairs(fields) do
+      item[field] = entry[field]
+    end
+    out[i] = item
+  end
+  return out
+end
+
+local function callbacks_data(callbacks)
+  local out = {}
+  for _, name in ipairs({ "decideConnect", "filterRequest" }) do
+    out[name] = {}
+    for i, fn in ipairs(callbacks[name]) do
+      out[name][i] = { callback = source.where(callbacks.origins[fn]) }
+    end
+  end
+  return out
+end
+
+---A profile as plain data for JSON.
+---@param profile table
+---@return table
+function check.data(profile)
+  local json, fs, net = require("srt.json"), {}, profile.network
+  for _, list in ipairs(LISTS) do
+    fs[list[1]] = entries_data(profile.filesystem[list[1]], { "given", "path", "literal", "builtin" })
+  end
+  local rule = { "text", "kind", "host", "port", "reason" }
+  return {
+    version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
+    filesystem = fs,
+    network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
+      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet,
+      allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
+      deniedAddresses = entries_data(net.deniedAddresses, { "text" }) },
+    callbacks = callbacks_data(profile.callbacks),
+    env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
+    limits = profile.limits, unix = profile.unix, nested = profile.nested, strict = profile.strict,
+    backend = profile.backend,
+  }
+end
+
+local function result_of(file, profile, problems)
+  return {
+    file = file, ok = profile ~= nil and #profile.unenforced == 0,
+    profile = profile and check.data(profile) or nil,
+    errors = report.data(problems or {}),
+    unenforced = report.data(profile and profile.unenforced or {}),
+    warnings = profile and profile.warnings or {}, notes = profile and profile.notes or {},
+  }
+end
+
+---Runs the command.
+---@param args string[] what follows "check"
+---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err = fun(text), tty}
+---@return integer status 0 all is well, 1 there are problems, 2 wrong usage
+function check.main(args, ctx)
+  local options, message = parse(args)
+  if not options then
+    ctx.err(("srt-lua: check: %s\n%s"):format(report.plain(message), check.USAGE))
+    return 2
+  end
+  local status, results = 0, {}
+  for i, file in ipairs(options.files) do
+    local profile, problems = ctx.load(file)
+    local bad = problems or profile.unenforced
+    if #bad > 0 then
+      status = 1
+    end
+    if options.json then
+      results[i] = result_of(file, profile, problems)
+    else
+      if profile then
+        ctx.out(check.text(file, profile))
+      end
+      ctx.err(report.text(bad, ctx.tty))
+    end
+  end
+  if options.json then
+    ctx.out(require("srt.json").encode({ policies = results }) .. "\n")
+  end
+  return status
+end
+
+return check

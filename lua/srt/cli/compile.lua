@@ -1,0 +1,90 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua compile: prints the native plan of a policy, and runs nothing.
+local compile = {}
+
+compile.USAGE = [[
+usage: srt-lua compile POLICY [--backend NAME] [--json]
+
+Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
+]]
+
+local function parse(args)
+  local options = {}
+  local i = 1
+  while args[i] do
+    local arg = args[i]
+    if arg == "--help" or arg == "-h" then return { help = true } end
+    if arg == "--json" then
+      options.json = true
+    elseif arg == "--backend" or arg:find("^%-%-backend=") then
+      options.backend = arg:match("=(.*)$")
+      if not options.backend then
+        i = i + 1
+        options.backend = args[i]
+      end
+      if not options.backend then return nil, "--backend needs a name" end
+    elseif arg:sub(1, 1) == "-" then
+      return nil, "unknown option " .. arg
+    elseif options.policy then
+      return nil, "one policy at a time"
+    else
+      options.policy = arg
+    end
+    i = i + 1
+  end
+  if not options.policy then return nil, "no policy given" end
+  if options.backend and options.backend ~= "namespaces" and options.backend ~= "auto" then
+    return nil, ("the backend %q is not there yet; this version has: namespaces"):format(options.backend)
+  end
+  return options
+end
+
+local function text_of(plan)
+  local lines = {}
+  local function say(line) lines[#lines + 1] = line end
+  local plan_text = require("srt.plan_text")
+  plan_text.each(plan, say)
+  plan_text.seccomp(plan, say)
+  for _, variable in ipairs(plan.env) do say("env: " .. variable) end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- Runs the command.
+---@param args string[] what follows "compile"
+---@param ctx table {program, out, err, tty}
+---@return integer exit status: 0, 1 for a policy with problems, 2 for wrong usage
+function compile.main(args, ctx)
+  local options, message = parse(args)
+  if not options then
+    ctx.err("srt-lua: compile: " .. message .. "\n" .. compile.USAGE)
+    return 2
+  end
+  if options.help then
+    ctx.out(compile.USAGE)
+    return 0
+  end
+  local session = require("srt.session")
+  local facts
+  facts, message = session.facts(ctx.program)
+  if not facts then
+    ctx.err("srt-lua: " .. message .. "\n")
+    return 1
+  end
+  local loaded, problems = session.load(facts, options.policy, {})
+  local plan
+  if loaded then
+    local backend = require("backends.namespaces")
+    plan = {}
+    backend.ids(plan)
+    plan, message = backend.compile(loaded.profile, loaded.rules,
+      { cwd = facts.cwd, env = facts.env, features = facts.features }, plan)
+  end
+  if not plan then
+    ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")
+    return 1
+  end
+  ctx.out(options.json and require("srt.json").encode(plan) .. "\n" or text_of(plan))
+  return 0
+end
+
+return compile

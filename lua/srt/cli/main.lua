@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The command line: finds the command and hands over.
+local sys = require "srt.c.sys"
+
+local COMMANDS = {
+  { "run", "run a command under a policy" },
+  { "check", "validate policies and print what they come to" },
+  { "compile", "print the native plan of a policy" },
+}
+
+local KNOWN = {}
+for _, command in ipairs(COMMANDS) do KNOWN[command[1]] = true end
+
+local function out(text) sys.write(1, text) end
+local function err(text) sys.write(2, text) end
+
+local function overview()
+  local lines = { "usage: srt-lua COMMAND …", "", "Runs commands under a policy that is a Lua program.", "" }
+  for _, command in ipairs(COMMANDS) do
+    lines[#lines + 1] = ("  srt-lua %-9s %s"):format(command[1], command[2])
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "srt-lua COMMAND --help tells more; man srt-lua has it all."
+  lines[#lines + 1] = ""
+  return table.concat(lines, "\n")
+end
+
+local function usage_error(message)
+  err("srt-lua: " .. message .. "\n" .. overview())
+  return 125
+end
+
+-- A profile as `check` wants it: with what can't be enforced yet listed in it.
+local function load_for_check(program)
+  local session = require("srt.session")
+  return function(path)
+    local facts, message = session.facts(program)
+    if not facts then return nil, { { file = path, message = message } } end
+    local loaded, problems = session.load(facts, path, { lint = true })
+    return loaded and loaded.profile, problems
+  end
+end
+
+--- Runs the command line.
+---@param program table argv at 0 and up; embedded, embeddedNames, version
+---@return integer exit status
+return function(program)
+  local name = program[1]
+  if not name then return usage_error("no command given") end
+  if name == "--help" or name == "-h" or name == "help" then
+    out(overview())
+    return 0
+  end
+  if name == "--version" then
+    out("srt-lua " .. program.version .. "\n")
+    return 0
+  end
+  if not KNOWN[name] then
+    local near = require("srt.suggest").nearest(name, { "run", "check", "compile" })
+    return usage_error(("unknown command %q%s"):format(name, near and "; did you mean " .. near .. "?" or ""))
+  end
+  local args = table.move(program, 2, #program, 1, {})
+  return require("srt.cli." .. name).main(args, { program = program, out = out, err = err, tty = sys.isatty(2),
+    load = load_for_check(program) })
+end

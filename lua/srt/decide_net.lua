@@ -1,0 +1,225 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The one place that decides connections, requests and resolved addresses. Enforcement, explain and reports ask here.
+
+local domain = require("srt.domain")
+
+local decide_net = {}
+
+local Decider = {}
+Decider.__index = Decider
+
+local function target(host, port)
+  return host:find(":", 1, true) and ("[%s]:%d"):format(host, port) or ("%s:%d"):format(host, port)
+end
+
+---A host for a message: bounded, without bytes that a terminal would act on.
+local function shown(host)
+  host = host:gsub("[^%g ]", function(c) return ("\\x%02x"):format(c:byte()) end)
+  return #host > 100 and host:sub(1, 100) .. "…" or host
+end
+
+local function deny(fields)
+  fields.action = "deny"
+  return fields
+end
+
+local function where(origin)
+  return origin and (" (%s)"):format(require("srt.source").where(origin)) or ""
+end
+
+---Where a callback stands, for reports.
+local function callback_origin(self, fn, kind)
+  local origin = fn ~= nil and self.origins[fn]
+  return origin or { key = "network." .. kind }
+end
+
+local function by_deny_list(host, port, rule)
+  local text = ("%s is denied by network.deniedDomains %q%s"):format(target(host, port), rule.text, where(rule.origin))
+  if rule.reason then
+    text = text .. ": " .. rule.reason
+  end
+  return deny({ reason = text, rule = ("network.deniedDomains %q"):format(rule.text), origin = rule.origin,
+    host = host, port = port })
+end
+
+local function not_listed(host, port, strict)
+  local name = target(host, port)
+  return deny({
+    reason = ("%s is not in network.allowedDomains%s; add %q to the policy to allow it"):format(name,
+      strict and " and network.strictAllowlist is set" or "", name),
+    rule = strict and "network.strictAllowlist" or "network.allowedDomains", host = host, port = port,
+  })
+end
+
+local function by_callback(self, host, port, answer)
+  local origin = callback_origin(self, answer.by, "decideConnect")
+  if answer.verdict == "allow" then
+    return { action = "allow", rule = "network.decideConnect", origin = origin, host = host, port = port }
+  elseif answer.verdict == "pass" then
+    return not_listed(host, port, false)
+  end
+  local text = ("%s was denied by network.decideConnect%s"):format(target(host, port), where(origin))
+  if answer.reason then
+    text = text .. ": " .. answer.reason
+  end
+  return deny({ reason = text, rule = "network.decideConnect", origin = origin, host = host, port = port,
+    fault = answer.fault, detail = answer.detail })
+end
+
+---Decides by the lists alone; nil where decideConnect has to be asked.
+local function by_lists(self, host, port)
+  local rule = self.denied(host, port)
+  if rule then
+    return by_deny_list(host, port, rule)
+  end
+  rule = self.allowed(host, port)
+  if rule then
+    return { action = "allow", rule = ("network.allowedDomains %q"):format(rule.text), origin = rule.origin,
+      host = host, port = port }
+  elseif self.network.strict then
+    return not_listed(host, port, true)
+  elseif #self.decideConnect == 0 then
+    return not_listed(host, port, false)
+  end
+  return nil
+end
+
+local function malformed(host, port, reason)
+  return deny({ reason = ("the host \"%s\" can't be used: %s"):format(shown(host), reason), rule = "host syntax",
+    status = 400, host = shown(host), port = port })
+end
+
+---Decides a connection.
+---@param host string as the client spelled it
+---@param port integer
+---@param protocol string "http", "connect", …
+---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
+---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
+--- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
+function Decider:connect(host, port, protocol, call)
+  local canonical, reason = domain.canonical(host)
+  if not canonical or canonical == "" then
+    return malformed(host, port, reason or "it is empty")
+  elseif math.type(port) ~= "integer" or port < 1 or port > 65535 then
+    return malformed(canonical, 0, "the port must be from 1 to 65535")
+  elseif not self.network.enabled then
+    return deny({ reason = ("%s can't be reached: the policy allows no network; add %q to network.allowedDomains")
+      :format(target(canonical, port), target(canonical, port)), rule = "network", host = canonical, port = port })
+  end
+  local decision = by_lists(self, canonical, port)
+  if not decision then
+    local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
+      { host = canonical, port = port, protocol = protocol })
+    decision = by_callback(self, canonical, port, answer)
+  end
+  if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
+    return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
+      :format(target(canonical, port)), rule = "network.refuseOpaqueTunnels", host = canonical, port = port })
+  end
+  return decision
+end
+
+---Stands in where nothing can call callbacks.
+function decide_net.nobody()
+  return false, "callbacks can't be called here"
+end
+
+local function subject_of(question, host, port, protocol)
+  local scheme = question.scheme or "http"
+  local at = target(host, port)
+  if (scheme == "http" and port == 80) or (scheme == "https" and port == 443) then
+    at = at:match("^(.*):%d+$")
+  end
+  return {
+    method = question.method, scheme = scheme, host = host, port = port, path = question.path,
+    query = question.query, target = question.target, headers = question.headers or {},
+    url = ("%s://%s%s%s"):format(scheme, at, question.path, question.query and "?" .. question.query or ""),
+    conn = { host = host, port = port, protocol = protocol },
+  }
+end
+
+---Turns a chain's answer to a request into the decision.
+local function by_filter(self, connection, subject, answer)
+  local origin = callback_origin(self, answer.by, "filterRequest")
+  local decision = { rule = "network.filterRequest", origin = origin, host = subject.host, port = subject.port,
+    status = answer.status, fault = answer.fault, detail = answer.detail }
+  if answer.verdict == "pass" then
+    return connection
+  elseif answer.verdict == "respond" then
+    decision.action, decision.headers, decision.body = "respond", answer.headers or {}, answer.body
+    decision.status = answer.status or 200
+    return decision
+  elseif answer.verdict == "deny" then
+    decision.headers, decision.body = answer.headers, answer.body
+    decision.reason = ("%s %s was denied by network.filterRequest%s"):format(shown(subject.method), shown(subject.url),
+      where(origin)) .. (answer.reason and ": " .. answer.reason or "")
+    return deny(decision)
+  elseif #answer.set > 0 and subject.scheme == "http" and not self.network.allowPlaintextHeaderSet then
+    decision.reason = ("%s %s was denied: network.filterRequest%s sets headers on plain HTTP, where they travel in "
+      .. "clear text; network.allowPlaintextHeaderSet = true allows that"):format(shown(subject.method),
+      shown(subject.url), where(origin))
+    decision.rule = "network.allowPlaintextHeaderSet"
+    return deny(decision)
+  end
+  decision.action, decision.set, decision.remove = "allow", answer.set, answer.remove
+  return decision
+end
+
+---Decides a request: its connection first, then the filterRequest chain.
+---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol}
+---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
+---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
+--- headers and body = of a denial or an answer
+function Decider:request(question, call)
+  local protocol = question.protocol or "http"
+  local connection = self:connect(question.host, question.port, protocol, call)
+  if connection.action ~= "allow" or #self.filterRequest == 0 then
+    return connection
+  end
+  local subject = subject_of(question, connection.host, connection.port, protocol)
+  local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call or decide_net.nobody, subject)
+  return by_filter(self, connection, subject, answer)
+end
+
+---May an allowed host be reached at the address it resolved to?
+---@param host string canonical
+---@param port integer
+---@param text string
+---@return string|nil reason nil where it may
+---@return string|nil class
+function Decider:address(host, port, text)
+  if not self.guard then
+    self.guard = require("srt.guard").compile(self.network)
+  end
+  return self.guard:check(host, port, text)
+end
+
+---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
+---@param decision table
+---@return table verdict {allow, respond, host, code, reason, status, set, remove, body}
+function decide_net.wire(decision)
+  if decision.action == "allow" then
+    return { allow = true, host = decision.host, set = decision.set, remove = decision.remove }
+  elseif decision.action == "respond" then
+    return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
+  end
+  return { allow = false, status = decision.status, code = "blocked-by-policy",
+    reason = decision.reason or "denied by the policy", set = decision.headers, body = decision.body }
+end
+
+---Compiles the network part of a profile.
+---@param profile table
+---@return table decider with :connect, :request and :address
+function decide_net.compile(profile)
+  local network, callbacks = profile.network, profile.callbacks or {}
+  return setmetatable({
+    network = network,
+    allowed = domain.compile(network.allowed),
+    denied = domain.compile(network.denied),
+    decideConnect = callbacks.decideConnect or {},
+    filterRequest = callbacks.filterRequest or {},
+    origins = callbacks.origins or {},
+  }, Decider)
+end
+
+return decide_net

@@ -1,0 +1,83 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- May the command inherit this descriptor? A descriptor leads past the mounts:
+-- /proc/self/fd/N opens the very file again, by the host's own mount.
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local descriptors = {}
+
+local NAMES = { [0] = "standard input", "standard output", "standard error" }
+
+local function name_of(fd)
+  return NAMES[fd] or "descriptor " .. fd
+end
+
+-- Landlock holds back what no writable top covers; mounts can't help here.
+local function open_to_writing(path, plan)
+  if not plan.landlock then return true end
+  for _, top in ipairs(plan.writable) do
+    if paths.below(path, top) then return true end
+  end
+  return false
+end
+
+local function check_file(fd, info, rules, plan)
+  if info.nlink == 0 then return nil end
+  local st = sys.lstat(info.path)
+  if not st or st.dev ~= info.dev or st.ino ~= info.ino then
+    return ("%s is a file whose path can't be told; use a pipe: cat FILE | srt-lua …"):format(name_of(fd))
+  end
+  local state = rules:at(info.path)
+  if info.access == "r" and not state.write and open_to_writing(info.path, plan) then
+    return ("%s is %s, which the policy protects from writing and the command could open again for it; "
+      .. "use a pipe: cat FILE | srt-lua …"):format(name_of(fd), info.path)
+  end
+  if info.access == "w" and not state.read then
+    return ("%s is %s, which the policy protects from reading and the command could open again for it; "
+      .. "use a pipe: srt-lua … | cat >FILE"):format(name_of(fd), info.path)
+  end
+end
+
+local function check_socket(fd, info)
+  if info.family ~= "unix" then
+    return ("%s is a network socket, which leads out of the sandbox's network; use a pipe"):format(name_of(fd))
+  end
+  if not info.connected or info.kind == "other" then
+    return ("%s is a Unix socket that could reach other programs; use a pipe"):format(name_of(fd))
+  end
+end
+
+local function check_one(fd, info, rules, plan)
+  if info.opath then return name_of(fd) .. " was opened with O_PATH and would lead out of the sandbox; close it" end
+  if info.type == "dir" then
+    return ("%s is a directory (%s) and would lead out of the sandbox; redirect it from a file or /dev/null")
+      :format(name_of(fd), info.path)
+  end
+  if info.type == "file" then return check_file(fd, info, rules, plan) end
+  if info.type == "fifo" and info.path:sub(1, 1) == "/" and not plan.landlock and info.access == "r" then
+    return ("%s is the FIFO %s, which can't be protected from writing on this kernel; use a pipe")
+      :format(name_of(fd), info.path)
+  end
+  -- A kept descriptor was asked for by number: its owner knows what it opens.
+  if fd > 2 then return nil end
+  if info.type == "sock" then return check_socket(fd, info) end
+  if info.type == "other" then return ("%s is %s, which a command can't be given"):format(name_of(fd), info.path) end
+end
+
+--- Looks at descriptors 0 to 2 and those that are to be kept.
+---@param keep integer[]
+---@param rules table from srt.decide_path
+---@param plan table
+---@return string? reason why the run is refused
+function descriptors.check(keep, rules, plan)
+  local fds = { 0, 1, 2 }
+  table.move(keep, 1, #keep, 4, fds)
+  for _, fd in ipairs(fds) do
+    local info = sys.fdinfo(fd)
+    if not info and fd > 2 then return "descriptor " .. fd .. " (--keep-fd) is not open" end
+    local reason = info and check_one(fd, info, rules, plan)
+    if reason then return reason end
+  end
+end
+
+return descriptors

@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Checks of single values by the type their key has, and the words for what was expected and found.
+--
+-- Each check gets the checker of the document (for :fail, :wrong, :is_table), the node, the value and its origin.
+
+local json = require("srt.json")
+
+local kinds = {}
+
+local EXPECTED = {
+  string = "a string", boolean = "true or false", integer = "a whole number", ["function"] = "a function",
+  path = "a path: a string or {path=…, literal=true}", domain = "a host as a string",
+  range = "an IP address or range as a string", name = "the name of an environment variable",
+  table = "a table", record = "a table", map = "a table of names and values", any = "anything",
+}
+local PLURAL = { path = "paths", domain = "hosts", range = "addresses", string = "strings", integer = "numbers",
+  name = "names", record = "tables", any = "names or tables" }
+
+---What a key takes, in words.
+---@param node table
+---@return string
+function kinds.expected(node)
+  if node.type == "list" then
+    return "a list of " .. PLURAL[node.item.type]
+  elseif node.type == "enum" then
+    return "one of \"" .. table.concat(node.values, "\", \"") .. "\""
+  elseif node.type == "integer" and node.min then
+    return ("a whole number from %d to %d"):format(node.min, node.max)
+  end
+  return EXPECTED[node.type]
+end
+
+---Words for a value that stands where it should not.
+---@param v any
+---@param isfn fun(v: any): boolean
+---@return string
+function kinds.describe(v, isfn)
+  local kind = type(v)
+  if kind == "string" then
+    return ("the string %q"):format(#v > 60 and v:sub(1, 60) .. "…" or v)
+  elseif kind == "number" then
+    return v ~= v and "NaN, which is no number" or "the number " .. tostring(v)
+  elseif v == json.null then
+    return "null"
+  elseif kind == "table" then
+    return (next(v) == nil and "an empty table") or (v[1] ~= nil and "a list") or "a table"
+  elseif kind == "userdata" or kind == "function" then
+    return isfn(v) and "a function" or "an opaque value"
+  end
+  return tostring(v)
+end
+
+local check = {}
+kinds.check = check
+
+function check.string(self, node, v, origin)
+  if type(v) ~= "string" then
+    return self:wrong(node, v, origin)
+  elseif v:find("\0", 1, true) then
+    self:fail(origin, "the string holds a NUL byte")
+    return false
+  end
+  return true
+end
+
+function check.boolean(self, node, v, origin)
+  return type(v) == "boolean" or self:wrong(node, v, origin)
+end
+
+function check.integer(self, node, v, origin)
+  local n = type(v) == "number" and math.tointeger(v)
+  return n and (not node.min or (n >= node.min and n <= node.max)) or self:wrong(node, v, origin)
+end
+
+function check.enum(self, node, v, origin)
+  for _, allowed in ipairs(node.values) do
+    if v == allowed then
+      return true
+    end
+  end
+  return self:wrong(node, v, origin)
+end
+
+check["function"] = function(self, node, v, origin)
+  return self.isfn(v) or self:wrong(node, v, origin)
+end
+
+function check.any()
+  return true
+end
+
+function check.name(self, node, v, origin)
+  if type(v) ~= "string" then
+    return self:wrong(node, v, origin)
+  elseif not v:find("^[%a_][%w_]*$") then
+    self:fail(origin, ("%q is not a name that a variable can have"):format(v))
+    return false
+  end
+  return true
+end
+
+function check.path(self, node, v, origin)
+  local path = v
+  if self:is_table(v, "table") and v[1] == nil then
+    for k in pairs(v) do
+      if k ~= "path" and k ~= "literal" then
+        self:fail(origin, ("a path entry takes path and literal only, found %s"):format(tostring(k)))
+        return false
+      end
+    end
+    if v.literal ~= true then
+      self:fail(origin, "a path entry that is a table needs literal = true")
+      return false
+    end
+    path = v.path
+  end
+  if type(path) ~= "string" then
+    return self:wrong(node, path, origin)
+  elseif path == "" then
+    self:fail(origin, "the path is empty; write \".\" for the working directory")
+    return false
+  end
+  return check.string(self, node, path, origin)
+end
+
+function check.domain(self, node, v, origin)
+  if type(v) ~= "string" then
+    return self:wrong(node, v, origin)
+  end
+  local _, reason = require("srt.domain").parse(v, node.list)
+  if reason then
+    self:fail(origin, ("%q can't be matched: %s"):format(v, reason))
+  end
+  return not reason
+end
+
+function check.range(self, node, v, origin)
+  if type(v) ~= "string" then
+    return self:wrong(node, v, origin)
+  end
+  local _, reason = require("srt.address").range(v)
+  if reason then
+    self:fail(origin, ("%q: %s"):format(v, reason))
+  end
+  return not reason
+end
+
+return kinds

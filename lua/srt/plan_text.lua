@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A plan in lines that a person can read.
+local plan_text = {}
+
+local function mount_line(step)
+  if step.op == "bind" then
+    return ("%s %s"):format(step.readOnly and "read-only" or "writable ", step.target)
+  elseif step.op == "mask" then
+    return ("unreadable %s %s"):format(step.directory and "folder" or "file", step.target)
+  elseif step.op == "scaffold" then
+    return ("unreadable folder %s, with %d way%s through"):format(step.target, #step.slots,
+      #step.slots == 1 and "" or "s")
+  end
+  return "new " .. step.target
+end
+
+local function argument_text(arg)
+  if arg.above then return ("arg%d >= 0x%x"):format(arg.index, arg.value) end
+  if arg.differs then return ("arg%d != 0x%x"):format(arg.index, arg.value) end
+  return ("arg%d & 0x%x == 0x%x"):format(arg.index, arg.mask, arg.value)
+end
+
+--- Calls say with each line.
+---@param plan table
+---@param say fun(line: string)
+function plan_text.each(plan, say)
+  say("backend: " .. plan.backend)
+  say("working directory: " .. plan.cwd)
+  say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
+  for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
+  for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
+  if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
+  say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ") or "landlock: no write layer")
+  say("signals: " .. (plan.scopeSignals and "none leaves the sandbox" or "none to the caller's process group"))
+  say(("capabilities: 0x%x"):format(plan.caps))
+  for _, port in ipairs(plan.listen) do say("proxy: 127.0.0.1:" .. port .. " inside") end
+  if #plan.listen == 0 then say("network: loopback only") end
+end
+
+--- The seccomp rules, one line each.
+function plan_text.seccomp(plan, say)
+  for _, rule in ipairs(plan.seccomp) do
+    local args = {}
+    for i, arg in ipairs(rule.args) do args[i] = argument_text(arg) end
+    say(("seccomp: %s%s → errno %d"):format(rule.call, #args > 0 and "(" .. table.concat(args, ", ") .. ")" or "",
+      rule.errno))
+  end
+end
+
+return plan_text

@@ -1,0 +1,221 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Resolves a loaded policy to a profile: absolute paths, parsed rules, defaults filled; plain data but for callbacks.
+
+local schema = require("srt.schema")
+
+local profile = {}
+
+local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
+local WRITES = { allowWrite = true, denyWrite = true }
+local GLOB = "[*?%[%]]"
+
+local function list_of(values, key)
+  local v = values[key]
+  return v and v.list or {}
+end
+
+local function scalar(values, key, default)
+  local v = values[key]
+  if v == nil then
+    return default
+  end
+  return v.value
+end
+
+local function plain_list(values, key)
+  local out = {}
+  for i, entry in ipairs(list_of(values, key)) do
+    out[i] = entry.value
+  end
+  return out
+end
+
+---An entry whose text has glob characters: meant as a pattern, unless a path of that very name is there.
+local function judge_glob(self, entry, key)
+  local found, _, code = require("srt.c.sys").lstat(entry.path)
+  if found or (code ~= "ENOENT" and code ~= "ENOTDIR") then
+    entry.literal = true
+    self:warn(entry.origin, ("%q is taken as the path of that very name, not as a pattern"):format(entry.given))
+    return
+  end
+  self:unenforced(entry.origin, key, ("glob patterns are not supported yet: %q; list the paths, or write { path = %q, "
+    .. "literal = true } for a path of that name"):format(entry.given, entry.given))
+end
+
+---@return table|nil entry {given=, path=, literal=, origin=}
+local function path_entry(self, item, name)
+  local given, literal = item.value, false
+  if type(given) == "table" then
+    given, literal = given.path, true
+  end
+  local spelled = given
+  if WRITES[name] and not literal then
+    -- In write lists "dir/**" means dir, as in srt.
+    local base = given:match("^(.*)/%*%*/?$")
+    spelled = base and not base:find(GLOB) and (base == "" and "/" or base) or given
+  end
+  local path, reason = require("srt.paths").expand(spelled, self.ctx)
+  if not path then
+    self:problem(item.origin, ("%q: %s"):format(given, reason or "it can't be resolved"))
+    return nil
+  end
+  local entry = { given = given, path = path, literal = literal, origin = item.origin }
+  if not literal and spelled:find(GLOB) then
+    judge_glob(self, entry, "filesystem." .. name)
+  end
+  return entry
+end
+
+local function filesystem(self, values)
+  local out = {}
+  for _, name in ipairs(PATH_LISTS) do
+    local list = {}
+    for _, item in ipairs(list_of(values, "filesystem." .. name)) do
+      list[#list + 1] = path_entry(self, item, name)
+    end
+    out[name] = list
+  end
+  for _, file in ipairs(self.ctx.policyFiles or {}) do
+    out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
+      origin = { key = "(policy file)" } }
+  end
+  return out
+end
+
+local function rules(values, key, list, reasons)
+  local out = {}
+  for i, entry in ipairs(list_of(values, key)) do
+    local rule = assert(require("srt.domain").parse(entry.value, list))
+    rule.origin = entry.origin
+    rule.reason = reasons and reasons[entry.value] and reasons[entry.value].value or nil
+    out[i] = rule
+  end
+  return out
+end
+
+local function ranges(values)
+  local out = {}
+  for i, entry in ipairs(list_of(values, "network.deniedResolvedAddresses")) do
+    local range = assert(require("srt.address").range(entry.value))
+    range.origin = entry.origin
+    out[i] = range
+  end
+  return out
+end
+
+---Is a host named by an entry of its own? Such a destination is the host's, also where it is called localhost.
+local function naming(allowed)
+  local hosts = {}
+  for _, rule in ipairs(allowed) do
+    if rule.kind == "exact" then
+      hosts[rule.host] = true
+    end
+  end
+  return function(host) return hosts[host] == true end
+end
+
+local function network(values)
+  local reasons = values["network.deniedDomainReasons"]
+  local out = {
+    allowed = rules(values, "network.allowedDomains", "allow"),
+    denied = rules(values, "network.deniedDomains", "deny", reasons and reasons.map),
+    deniedAddresses = ranges(values),
+    strict = scalar(values, "network.strictAllowlist", false),
+    refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
+    allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
+  }
+  out.namesHost = naming(out.allowed)
+  out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
+  return out
+end
+
+---@return table {decideConnect = handles, filterRequest = handles, origins = {[handle] = {file, line, key}}}
+local function callbacks(policy)
+  local out, box = { origins = {} }, policy.box
+  for _, name in ipairs({ "decideConnect", "filterRequest" }) do
+    local key, list = "network." .. name, {}
+    local v = policy.values[key]
+    for i, entry in ipairs(v and v.chain or {}) do
+      list[i] = entry.value
+      local file, line
+      if box and box.where then
+        file, line = box:where(entry.value)
+      end
+      out.origins[entry.value] = file and { file = file, line = line, key = key } or entry.origin
+    end
+    out[name] = list
+  end
+  return out
+end
+
+local function environment(values)
+  local set = {}
+  local v = values["env.set"]
+  for name, entry in pairs(v and v.map or {}) do
+    set[name] = entry.value
+  end
+  return { set = set, unset = plain_list(values, "env.unset"),
+    pass = values["env.pass"] and plain_list(values, "env.pass") or nil }
+end
+
+local function limits(values)
+  local out = {}
+  for name, node in pairs(schema.root.fields.limits.fields) do
+    out[name] = math.tointeger(scalar(values, "limits." .. name, node.default))
+  end
+  return out
+end
+
+local Resolver = {}
+Resolver.__index = Resolver
+
+function Resolver:problem(origin, message)
+  self.problems[#self.problems + 1] = { origin = origin, key = origin.key, message = message }
+end
+
+function Resolver:unenforced(origin, _, message)
+  self.later[#self.later + 1] = { origin = origin, key = origin.key, message = message }
+end
+
+function Resolver:warn(origin, message)
+  self.warnings[#self.warnings + 1] = { origin = origin, message = message }
+end
+
+---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
+---profile.unenforced instead (for `check`, which never runs anything).
+---@param policy table from policy.load
+---@param ctx table {cwd, home, user, env, policyFiles = absolute paths, lint = bool, uid = number}
+---@return table|nil profile
+---@return table[]|nil problems {file, line, key, message}
+function profile.resolve(policy, ctx)
+  local values = policy.values
+  local self = setmetatable({ ctx = ctx, problems = {}, later = {}, warnings = {} }, Resolver)
+  for _, item in ipairs(policy.unenforced) do
+    self.later[#self.later + 1] = item
+  end
+  local out = {
+    version = 1, cwd = ctx.cwd, home = ctx.home,
+    filesystem = filesystem(self, values),
+    network = network(values),
+    callbacks = callbacks(policy),
+    env = environment(values),
+    limits = limits(values),
+    unix = { all = scalar(values, "network.allowAllUnixSockets", false) },
+    nested = scalar(values, "allowNestedUserNamespaces", false),
+    strict = scalar(values, "strict", false),
+    backend = scalar(values, "backend", "auto"),
+    presets = policy.presets,
+  }
+  local plain = require("srt.policy").plain
+  if not ctx.lint then
+    table.move(self.later, 1, #self.later, #self.problems + 1, self.problems)
+  end
+  if #self.problems > 0 then
+    return nil, plain(self.problems)
+  end
+  out.unenforced = plain(self.later)
+  out.warnings, out.notes = require("srt.lint").run(out, policy, ctx, self.warnings)
+  return out
+end
+
+return profile

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Renders errors and warnings for people and for programs.
+
+local report = {}
+
+---Makes text safe for a terminal: control bytes become \xNN, so no name in a policy can draw on the screen.
+---@param text string
+---@return string
+function report.plain(text)
+  return (text:gsub("[%z\1-\31\127]", function(c)
+    return ("\\x%02x"):format(c:byte())
+  end))
+end
+
+local plain = report.plain
+
+local function colours(tty)
+  if not tty or os.getenv("NO_COLOR") then
+    return "", "", ""
+  end
+  return "\27[1m", "\27[31m", "\27[0m"
+end
+
+---One error as a line, without a newline.
+---@param problem table {file=, line=, key=, message=}
+---@param tty boolean|nil colours are wanted
+---@param label string|nil "warning" and the like; shown before the message
+---@return string
+function report.line(problem, tty, label)
+  local bold, red, off = colours(tty)
+  local parts = { bold .. "srt-lua:" .. off }
+  if problem.file then
+    parts[#parts + 1] = plain(problem.file) .. (problem.line and (":%d"):format(problem.line) or "") .. ":"
+  end
+  if label then
+    parts[#parts + 1] = red .. label .. ":" .. off
+  end
+  if problem.key and problem.key ~= "" then
+    parts[#parts + 1] = bold .. plain(problem.key) .. off .. ":"
+  end
+  parts[#parts + 1] = plain(problem.message)
+  return table.concat(parts, " ")
+end
+
+---All errors, one a line, each with its newline.
+---@param problems table[]
+---@param tty boolean|nil
+---@return string
+function report.text(problems, tty)
+  local lines = {}
+  for i, problem in ipairs(problems) do
+    lines[i] = report.line(problem, tty) .. "\n"
+  end
+  return table.concat(lines)
+end
+
+---Plain data of the errors, for --json.
+---@param problems table[]
+---@return table[]
+function report.data(problems)
+  local list = {}
+  for i, p in ipairs(problems) do
+    list[i] = { file = p.file, line = p.line or nil, key = p.key, message = p.message }
+  end
+  return list
+end
+
+---An error at an origin.
+---@param origin table
+---@param message string
+---@return table problem
+function report.at(origin, message)
+  local line = origin.line
+  return { file = origin.file, line = line or nil, key = origin.key, message = message }
+end
+
+return report

@@ -1,0 +1,249 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Every key a policy may hold, as data: type, default, what it means, and whether it is enforced.
+--
+-- A node is {type=, doc=, …}. Types: table (fields), list (item), map (value, name), record (fields; one value in a
+-- list or map), string, boolean, integer (min, max), enum (values), function, path, domain (list), range, name, any.
+-- status: "enforced"; "later": known, but refused when it asks for something; "fixed": can't be changed;
+-- "elsewhere": means something on another system or backend only; "unneeded": for parts of srt that we don't have.
+-- neutral: values of a "later" key that ask for nothing besides its default, false and empty tables.
+-- presence: of a table, its being there asks for something, even when it is empty.
+
+local schema = {}
+
+local function node(kind, doc, more)
+  local n = more or {}
+  n.type, n.doc = kind, doc
+  return n
+end
+
+local function list(item, doc, more)
+  local n = node("list", doc, more)
+  n.item = type(item) == "string" and { type = item } or item
+  return n
+end
+
+local function map(value, doc, more)
+  local n = node("map", doc, more)
+  n.value = type(value) == "string" and { type = value } or value
+  return n
+end
+
+local function section(doc, fields, more)
+  local n = node("table", doc, more)
+  n.fields = fields
+  return n
+end
+
+local function later(n)
+  n.status = "later"
+  return n
+end
+
+local function elsewhere(n, why)
+  n.status, n.why = "elsewhere", why
+  return n
+end
+
+local function count(doc, default, min, max)
+  return node("integer", doc, { default = default, min = min, max = max })
+end
+
+local function flag(doc, more)
+  return node("boolean", doc, more)
+end
+
+local ALLOW, DENY = { type = "domain", list = "allow" }, { type = "domain", list = "deny" }
+local PORT = { type = "integer", min = 1, max = 65535 }
+local MACOS, SRT = "it is for macOS only", "srt-lua has no such part"
+
+local function port(doc)
+  return node("integer", doc, { min = 1, max = 65535 })
+end
+
+local function record(fields)
+  return { type = "record", fields = fields }
+end
+
+local filesystem = section("What the command may read and write.", {
+  denyRead = list("path", "Paths whose content is hidden."),
+  allowRead = list("path", "Paths readable again inside a denied one."),
+  allowWrite = list("path", "Paths that may be written; nothing else may."),
+  denyWrite = list("path", "Paths kept read-only inside an allowed one."),
+  denyDelete = later(list("path", "Paths that may be edited, not unlinked or renamed.")),
+  protect = later(list("string", "More names that are protected like .git/hooks.")),
+  createGuard = later(node("enum", "How creation of protected names is held.",
+    { values = { "scan", "supervisor" }, default = "scan" })),
+  newRepositories = later(node("enum", "What happens to hooks of repositories made during a run.",
+    { values = { "quarantine", "report", "allow" }, default = "quarantine" })),
+  allowGitConfig = later(flag("Lets .git/config be written.")),
+  disabled = later(flag("Turns file rules off.")),
+  decideOpen = later(node("function", "Decides an open that the lists deny.")),
+})
+
+local tls_terminate = later(section("TLS termination.", {
+  caCertPath = node("string", "PEM file of the CA."),
+  caKeyPath = node("string", "PEM file of its key."),
+  excludeDomains = list(ALLOW, "Hosts that stay opaque tunnels."),
+  extraCaCertPaths = list("string", "More roots for the trust bundle."),
+  maxTunnels = count("Terminated tunnels at once.", 256, 1, 65536),
+  handshakeTimeoutMs = count("Time for a handshake.", 10000, 100, 600000),
+}, { presence = true }))
+
+local network = section("Which destinations are reached, and who decides.", {
+  allowedDomains = list(ALLOW, "Hosts that may be reached."),
+  deniedDomains = list(DENY, "Hosts that may not, whatever else allows them."),
+  deniedDomainReasons = map("string", "What to tell whoever meets an entry of deniedDomains."),
+  deniedResolvedAddresses = list("range", "Addresses that allowed names may not resolve to."),
+  strictAllowlist = flag("Hosts not in allowedDomains are denied without asking decideConnect."),
+  allowAllDomains = later(flag("Allows every host that is not denied.")),
+  allowUnixSockets = later(list("string", "Unix sockets that may be connected to.")),
+  allowAllUnixSockets = flag("Lets Unix sockets be made."),
+  allowLocalBinding = flag("Has no effect on Linux.", { warn = "has no effect on Linux: the command has a network "
+    .. "of its own, where it may listen on any port" }),
+  allowMachLookup = elsewhere(list("string", "Mach services."), MACOS),
+  publishPorts = later(list(PORT, "Ports inside that the host may reach.")),
+  transparent = later(flag("Serves programs that ignore proxy variables.")),
+  tlsTerminate = tls_terminate,
+  parentProxy = later(section("A proxy to leave by.", {
+    http = node("string", "For plain HTTP."), https = node("string", "For HTTPS."),
+    noProxy = node("string", "Hosts to reach directly."),
+  })),
+  mitmProxy = later(section("A proxy on a Unix socket.", {
+    socketPath = node("string", "Its socket."), domains = list(ALLOW, "Hosts that go there."),
+  })),
+  httpProxyPort = later(port("A filtering HTTP proxy of yours.")),
+  socksProxyPort = later(port("A filtering SOCKS proxy of yours.")),
+  decideConnect = node("function", "Decides a destination that no list decides."),
+  filterRequest = node("function", "Decides each request that the proxy can read."),
+  filterResponse = later(node("function", "Decides each response.")),
+  stripResponseHeaders = later(list("string", "Response headers that are taken out.")),
+  requireHostMatch = later(flag("Refuses requests whose Host names another host.")),
+  refuseOpaqueTunnels = flag("Refuses tunnels that filterRequest can't see into."),
+  ambiguousRequestTarget = later(node("enum", "What happens to targets two readers could read in two ways.",
+    { values = { "refuse", "normalize", "allow" }, default = "refuse" })),
+  allowPlaintextHeaderSet = flag("Lets filterRequest set headers on plain HTTP."),
+})
+
+local SOURCE = {
+  name = node("name", "The variable."), path = node("string", "The file."),
+  mode = node("enum", "Hidden or masked.", { values = { "deny", "mask" } }),
+  injectHosts = list(ALLOW, "Where the value goes back in."), extract = node("string", "What part is secret."),
+  onExtractNoMatch = node("enum", "When nothing matches.", { values = { "warn", "deny", "error" } }),
+  decode = node("enum", "How it is encoded.", { values = { "jwt" } }), maskClaims = list("string", "Claims to mask."),
+  maskDuplicates = node("boolean", "Masks repetitions too."),
+}
+local SIGV4 = node("enum", "What happens to such requests.", { values = { "deny", "passthrough" } })
+
+local credentials = later(section("Credentials that are hidden or masked.", {
+  envVars = list(record(SOURCE), "In the environment."), files = list(record(SOURCE), "In files."),
+  allowPlaintextInject = flag("Puts values into plain HTTP too."),
+  awsPairs = list(record({ accessKeyIdVar = node("name"), secretAccessKeyVar = node("name"),
+    sessionTokenVar = node("name") }), "Variables that form an AWS key."),
+  sigv4 = section("AWS signatures that can't be made again.",
+    { streaming = SIGV4, presigned = SIGV4, sigv4a = SIGV4 }),
+}))
+
+local secrets = later(map(record({
+  env = node("name", "Read from this variable."), file = node("string", "Read from this file."),
+  command = node("any", "Read from this command."), hosts = list(ALLOW, "Where it may go."),
+}), "Values that only ever go into requests to their hosts.", { name = true }))
+
+local MIB = 1 << 20
+local limits = section("Budgets.", {
+  loadInstructions = node("integer", "Instructions to load the policy.", { default = 50000000, status = "fixed" }),
+  loadBytes = node("integer", "Memory to load the policy.", { default = 64 * MIB, status = "fixed" }),
+  callbackInstructions = count("Instructions of one callback.", 1000000, 1000, 1000000000),
+  callbackSeconds = count("Processor time of a callback between waits.", 1, 1, 60),
+  callbackTotalSeconds = count("Time of a callback with its waits.", 60, 1, 3600),
+  askSeconds = count("Time to answer srt.ask.", 120, 1, 3600),
+  stateBytes = count("Memory of the policy's state.", 32 * MIB, MIB, 1024 * MIB),
+  bodyBytes = count("A body that a callback asks for.", MIB, 1024, 1024 * MIB),
+  headerBytes = count("A header section.", 65536, 1024, 1048576),
+  connections = count("Client connections at once.", 4096, 1, 65536),
+  idleSeconds = count("A connection with nothing moving.", 300, 1, 86400),
+  headerSeconds = count("From the first byte of a head to its last.", 30, 1, 3600),
+  connectSeconds = count("Dialling one destination.", 30, 1, 3600),
+})
+
+schema.root = section("A policy.", {
+  extends = list("any", "Ready-made policies to start from: names or tables."),
+  filesystem = filesystem,
+  network = network,
+  mandatoryDenySearchDepth = later(count("How deep protected names are searched.", 3, 1, 10)),
+  secrets = secrets,
+  credentials = credentials,
+  ignoreViolations = elsewhere(map(list("string"), "Violations that are not reported."),
+    "it only concerns reports, and none are made yet"),
+  observe = later(node("enum", "What is watched for reports.",
+    { values = { "writes", "all", "none" }, default = "writes", neutral = { none = true } })),
+  onViolation = later(node("function", "Told about each violation.")),
+  env = section("The environment of the command.", {
+    set = map("string", "Variables to set.", { name = true }),
+    unset = list("name", "Variables to take out."),
+    pass = list("name", "When given, the only variables of the caller that pass."),
+  }),
+  limits = limits,
+  strict = flag("Refuses to run where anything of the policy can't be held."),
+  enableWeakerNestedSandbox = elsewhere(flag("For bubblewrap in containers."), "only the bwrap backend reads it"),
+  allowNestedUserNamespaces = flag("Lets the command make user namespaces."),
+  enableWeakerNetworkIsolation = elsewhere(flag("trustd."), MACOS),
+  allowAppleEvents = elsewhere(flag("Apple events."), MACOS),
+  allowPty = flag("Pseudo-terminals; on Linux they always work."),
+  git = section("git.", { safeDirectories = later(list("string", "Directories git trusts.")) }),
+  bwrapPath = elsewhere(node("string", "The bwrap program."), "only the bwrap backend reads it"),
+  windows = elsewhere(section("Windows.", {
+    proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),
+    sandboxUser = node("string", "Account of the command."), wfpSublayerGuid = node("string", "Old name."),
+    srtWin = section("Its helper.", { path = node("string", "The program.") }),
+  }), "it is for Windows only"),
+  backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",
+    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" }, neutral = { namespaces = true } }),
+  ripgrep = node("any", "srt's file search.", { status = "unneeded", why = SRT }),
+  socatPath = node("any", "srt's relay.", { status = "unneeded", why = SRT }),
+  seccomp = node("any", "srt's filter helper.", { status = "unneeded", why = SRT }),
+  javaAgentJarPath = node("any", "srt's JVM agent.", { status = "unneeded", why = SRT }),
+})
+
+---The status of a node; fields of a table without one of their own take the table's.
+---@param child table
+---@param parent table|nil
+---@return string
+function schema.status(child, parent)
+  return child.status or parent and parent.status or "enforced"
+end
+
+---Walks all keys in sorted order.
+---@param visit fun(key: string, child: table, status: string)
+---@param from table|nil
+---@param prefix string|nil
+function schema.each(visit, from, prefix, status)
+  from = from or schema.root
+  local names = {}
+  for name in pairs(from.fields) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local child = from.fields[name]
+    local key = prefix and prefix .. "." .. name or name
+    local own = child.status or status or "enforced"
+    visit(key, child, own)
+    if child.type == "table" then
+      schema.each(visit, child, key, child.status or status)
+    end
+  end
+end
+
+---Does a value of a "later" key ask for nothing?
+---@param child table
+---@param value any
+---@return boolean
+function schema.is_neutral(child, value)
+  if type(value) == "table" then
+    return next(value) == nil and not child.presence
+  end
+  return value == false or (child.default ~= nil and value == child.default)
+    or (child.neutral ~= nil and child.neutral[value] == true)
+end
+
+return schema

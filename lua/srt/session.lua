@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What one call of the program works with: facts about the caller, and a policy
+-- loaded in its box, resolved to a profile and to the decisions on paths.
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local session = {}
+
+--- Facts about the caller, asked once.
+---@param program table what the program hands to Lua (embedded, embeddedNames, version)
+---@return table? facts
+---@return string? reason
+function session.facts(program)
+  local cwd, _, code = sys.cwd()
+  if not cwd then
+    return nil, code == "ENOENT" and "the working directory was deleted; change to one that exists"
+      or "the working directory can't be found (" .. tostring(code) .. ")"
+  end
+  local env = sys.environ()
+  local home = env.HOME
+  if not home or home == "" then home = sys.homeof() end
+  return { program = program, cwd = cwd, env = env, home = home and paths.normalize(home), user = sys.user(),
+    features = sys.features() }
+end
+
+local function new_box(facts, root, limits)
+  local program = facts.program
+  return require("srt.c.box").new {
+    root = root,
+    facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
+    preset = function(name)
+      return program.embedded("policies." .. name), "policies/" .. name .. ".lua"
+    end,
+    log = function(level, text)
+      sys.write(2, "srt-lua: policy: " .. (level == "info" and "" or level .. ": ")
+        .. require("srt.report").plain(text) .. "\n")
+    end,
+    limits = limits,
+  }
+end
+
+local function source_reader(program)
+  return function(file)
+    local name = file:match("^policies/([%w_%-]+)%.lua$")
+    if name then return program.embedded("policies." .. name) end
+    return sys.readfile(file, 16 << 20)
+  end
+end
+
+local function preset_names(program)
+  return function()
+    local names = program.embeddedNames("policies.")
+    for i, name in ipairs(names) do names[i] = name:sub(#"policies." + 1) end
+    return names
+  end
+end
+
+local function problem(file, message)
+  return { { file = file, message = message } }
+end
+
+-- Notes of the decisions that a user should see at every run, and the rest.
+local function sort_notes(profile, rules)
+  local where = require("srt.source").where
+  for _, note in ipairs(rules.notes) do
+    local key = note.entry.origin and note.entry.origin.key or ""
+    local text = ("%s: %s %s"):format(where(note.entry.origin), note.entry.given, note.text)
+    local list = key:find("allow", 1, true) and profile.warnings or profile.notes
+    list[#list + 1] = text
+  end
+end
+
+---@class srt.session
+---@field profile table
+---@field rules table decisions on paths (srt.decide_path)
+---@field box userdata the box that the policy's callbacks run in
+
+--- Loads a policy and resolves it.
+---@param facts table from session.facts
+---@param path string as the user gave it
+---@param options {lint: boolean?, tempDir: string?}
+---@return srt.session? session
+---@return table[]? problems
+function session.load(facts, path, options)
+  local real, message = sys.realpath(path)
+  if not real then return nil, problem(path, "the policy can't be found: " .. message) end
+  local st = sys.stat(real)
+  if not st or st.type ~= "file" then
+    return nil, problem(path, "a policy is a Lua file or a JSON file, this is " .. (st and "a " .. st.type or "gone"))
+  end
+  local text, why = sys.readfile(real, 16 << 20)
+  if not text then return nil, problem(path, "the policy can't be read: " .. why) end
+  local box = new_box(facts, paths.parent(real))
+  local policy, problems = require("srt.policy").load(box, path, {
+    read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
+  })
+  if not policy then return nil, problems end
+  local files = box:files()
+  if real:find("%.json$") then files[#files + 1] = real end
+  local uid = sys.ids()
+  local profile
+  profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
+    env = facts.env, policyFiles = files, lint = options.lint, uid = uid })
+  if not profile then return nil, problems end
+  local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
+    tempDir = options.tempDir })
+  sort_notes(profile, rules)
+  return { profile = profile, rules = rules, box = box }
+end
+
+return session

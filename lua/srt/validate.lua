@@ -1,0 +1,210 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Checks one document of a policy against the schema and gathers its entries. All errors are found at once.
+
+local json = require("srt.json")
+local kinds = require("srt.kinds")
+local schema = require("srt.schema")
+local source = require("srt.source")
+
+local validate = {}
+
+local check = kinds.check
+local expected, describe = kinds.expected, kinds.describe
+
+local Checker = {}
+Checker.__index = Checker
+
+function Checker:fail(origin, message)
+  self.errors[#self.errors + 1] = { origin = origin, key = origin.key, message = message }
+end
+
+function Checker:origin(key, holder, field, literal)
+  return source.origin(self.doc, key, holder, field, literal)
+end
+
+function Checker:wrong(node, v, origin)
+  local hint = ""
+  if node.type == "list" and type(v) == "string" then
+    hint = ("; write { %q }"):format(v)
+  elseif node.type == "function" and type(v) == "string" then
+    hint = "; functions need a Lua policy"
+  end
+  self:fail(origin, ("expected %s, found %s%s"):format(expected(node), describe(v, self.isfn), hint))
+  return false
+end
+
+---Is a JSON [] or {} of the other kind, or anything but a table?
+function Checker:is_table(v, kind)
+  if type(v) ~= "table" or v == json.null then
+    return false
+  end
+  local is = self.doc.places and self.doc.places.kinds[v]
+  return is == nil or is == kind
+end
+
+local function sorted_keys(t)
+  local keys = {}
+  for k in pairs(t) do
+    keys[#keys + 1] = k
+  end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
+---Length of a list, or nil after saying why it is none.
+function Checker:length(node, v, origin)
+  if not self:is_table(v, "list") then
+    return self:wrong(node, v, origin) or nil
+  end
+  local count, highest = 0, 0
+  for k in pairs(v) do
+    local i = math.type(k) == "integer" and k
+    if not i or i < 1 then
+      self:fail(origin, ("expected %s, found a table with the key %s"):format(expected(node),
+        type(k) == "string" and ("%q"):format(k) or tostring(k)))
+      return nil
+    end
+    count, highest = count + 1, math.max(highest, i)
+  end
+  if count ~= highest then
+    local hole = 1
+    while v[hole] ~= nil do
+      hole = hole + 1
+    end
+    self:fail(origin, ("the list has a hole: entry %d is nil"):format(hole))
+    return nil
+  end
+  return count
+end
+
+function Checker:item_origin(node, list, i, origin)
+  local item = list[i]
+  if type(item) == "table" and node.item.type == "path" then
+    item = item.path
+  end
+  return self:origin(("%s[%d]"):format(origin.key, i), list, i, item)
+end
+
+function check.list(self, node, v, origin)
+  local count = self:length(node, v, origin)
+  if not count then
+    return false
+  end
+  local entries = {}
+  for i = 1, count do
+    local item, at = v[i], self:item_origin(node, v, i, origin)
+    local removed
+    if type(item) == "table" and not self.doc.places then
+      removed = item["$remove"]
+    end
+    if removed ~= nil and type(removed) ~= "string" then
+      self:fail(at, ("srt.remove takes the text of an entry, found %s"):format(describe(removed, self.isfn)))
+    elseif removed then
+      entries[#entries + 1] = { remove = removed, origin = at }
+    elseif check[node.item.type](self, node.item, item, at) then
+      entries[#entries + 1] = { value = item, origin = at }
+    end
+  end
+  return true, entries
+end
+
+function check.map(self, node, v, origin)
+  if not self:is_table(v, "table") then
+    return self:wrong(node, v, origin)
+  end
+  local entries = {}
+  for _, k in ipairs(sorted_keys(v)) do
+    local at = self:origin(("%s[%q]"):format(origin.key, tostring(k)), v, k)
+    if type(k) ~= "string" then
+      self:fail(at, ("keys must be strings, found %s"):format(describe(k, self.isfn)))
+    elseif (not node.name or check.name(self, { type = "name" }, k, at))
+      and check[node.value.type](self, node.value, v[k], at) then
+      entries[k] = { value = v[k], origin = at }
+    end
+  end
+  return true, entries
+end
+
+---Says that a key is unknown, and which one was meant.
+function Checker:unknown(node, name, origin, prefix)
+  local siblings, elsewhere = sorted_keys(node.fields), nil
+  local near = require("srt.suggest").nearest(name, siblings)
+  schema.each(function(key)
+    if not elsewhere and key:match("[^.]+$") == name then
+      elsewhere = key
+    end
+  end)
+  local meant = elsewhere or (near and (prefix ~= "" and prefix .. "." .. near or near))
+  self:fail(origin, "unknown key" .. (meant and ("; did you mean %s?"):format(meant) or ""))
+end
+
+---Calls visit for each known field of a table; reports the others.
+function Checker:fields(node, v, key, visit)
+  for _, k in ipairs(sorted_keys(v)) do
+    local path = type(k) == "string" and (key ~= "" and key .. "." .. k or k) or ("%s[%s]"):format(key, tostring(k))
+    local at = self:origin(path, v, k)
+    if type(k) ~= "string" then
+      self:fail(at, ("expected a named key, found an entry at %s"):format(tostring(k)))
+    elseif not node.fields[k] then
+      self:unknown(node, k, at, key)
+    else
+      visit(node.fields[k], v[k], path, at)
+    end
+  end
+end
+
+function check.record(self, node, v, origin)
+  if not self:is_table(v, "table") then
+    return self:wrong(node, v, origin)
+  end
+  self:fields(node, v, origin.key, function(child, value, _, at)
+    check[child.type](self, child, value, at)
+  end)
+  return true
+end
+
+function Checker:leaf(path, node, status, value, origin, entries)
+  local key = self.prefix == "" and path or path:sub(#self.prefix + 2)
+  self.leaves[#self.leaves + 1] = { key = key, node = node, status = status, value = value, entries = entries,
+    origin = origin }
+end
+
+---Gathers the leaves below a section. Sections whose presence means something are a leaf themselves.
+function Checker:section(node, v, key, status)
+  self:fields(node, v, key, function(child, value, path, at)
+    local own = schema.status(child, { status = status })
+    if child.type ~= "table" then
+      local ok, entries = check[child.type](self, child, value, at)
+      if ok then
+        self:leaf(path, child, own, value, at, entries)
+      end
+    elseif not self:is_table(value, "table") then
+      self:wrong(child, value, at)
+    else
+      if child.presence then
+        self:leaf(path, child, own, value, at)
+      end
+      self:section(child, value, path, own)
+    end
+  end)
+end
+
+---Checks one document.
+---@param doc table from source.document
+---@param value any what the file holds
+---@param prefix string key path of the document, "" for a file
+---@param isfn fun(v: any): boolean is this a policy's function?
+---@return table[] leaves {key, node, status, value, entries, origin}
+---@return table[] errors {origin, key, message}
+function validate.document(doc, value, prefix, isfn)
+  local self = setmetatable({ doc = doc, prefix = prefix, isfn = isfn, leaves = {}, errors = {} }, Checker)
+  if not self:is_table(value, "table") then
+    self:fail(self:origin(prefix, nil, nil), ("a policy is a table of keys, found %s")
+      :format(describe(value, isfn)))
+  else
+    self:section(schema.root, value, prefix, nil)
+  end
+  return self.leaves, self.errors
+end
+
+return validate

@@ -1,0 +1,270 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Reads what a callback answered, strictly: everything that is not clearly an answer denies and says why.
+
+local verdict = {}
+
+local MAX_REASON = 500
+local TOKEN = "^[%w!#$%%&'*+.^_`|~-]+$"
+
+-- Which answers a callback may give, and with what in them. "later" is known but can't be carried out yet.
+local ANSWERS = {
+  decideConnect = {
+    allow = {},
+    deny = { reason = "text" },
+    pass = {},
+  },
+  filterRequest = {
+    allow = { setHeaders = "headers", removeHeaders = "names", setBody = "later", setTarget = "later",
+      onResponse = "later" },
+    deny = { reason = "text", status = "status", headers = "headers", body = "text" },
+    respond = { status = "status", headers = "headers", body = "text" },
+    pass = {},
+  },
+}
+
+-- How the box names what each callback gets.
+local SUBJECTS = { decideConnect = "conn", filterRequest = "request" }
+
+-- Headers that say where a message ends or which connection it is for: the proxy's own business.
+local FRAMING = {}
+for name in ([[connection content-length host keep-alive proxy-authenticate proxy-authorization proxy-connection te
+  trailer transfer-encoding upgrade expect]]):gmatch("%S+") do
+  FRAMING[name] = true
+end
+
+local NO_BODY = { [204] = true, [205] = true, [304] = true }
+
+local function describe(v)
+  if type(v) == "string" then
+    return ("the string %q"):format(#v > 40 and v:sub(1, 40) .. "…" or v)
+  elseif type(v) == "number" or type(v) == "boolean" then
+    return tostring(v)
+  elseif v == nil then
+    return "nil"
+  end
+  return type(v) == "userdata" and "a function" or "a " .. type(v)
+end
+
+---One line of plain text from a reason: control bytes become blanks, the length is bounded.
+---@param text string
+---@return string
+function verdict.reason(text)
+  text = text:gsub("[%z\1-\31\127]+", " "):match("^ *(.-) *$")
+  if #text > MAX_REASON then
+    text = text:sub(1, utf8.offset(text, 0, MAX_REASON + 1) - 1) .. "…"
+  end
+  return text
+end
+
+local function fault(kind, cause)
+  return { verdict = "deny", fault = true,
+    reason = verdict.reason(("network.%s: %s"):format(kind, cause)) }
+end
+
+---@return string|nil problem
+local function header_problem(name, value)
+  if type(name) ~= "string" or not name:find(TOKEN) then
+    return ("%s is not a header name"):format(describe(name))
+  elseif FRAMING[name:lower()] then
+    return ("the header %s belongs to the proxy and can't be changed"):format(name)
+  elseif value ~= nil and type(value) ~= "string" then
+    return ("the value of the header %s must be a string, not %s"):format(name, describe(value))
+  elseif value and value:find("[%z\1-\8\10-\31\127]") then
+    return ("the value of the header %s holds control bytes"):format(name)
+  end
+  return nil
+end
+
+local read = {}
+
+function read.later(_, field)
+  return nil, field .. " is not available in this version"
+end
+
+function read.text(v, field)
+  if type(v) ~= "string" then
+    return nil, ("%s must be a string, not %s"):format(field, describe(v))
+  end
+  return v
+end
+
+function read.status(v)
+  local n = math.type(v) and math.tointeger(v)
+  if not n or n < 200 or n > 599 then
+    return nil, ("status must be a whole number from 200 to 599, not %s"):format(describe(v))
+  end
+  return n
+end
+
+function read.headers(v, field)
+  if type(v) ~= "table" then
+    return nil, ("%s must be a table of names and values, not %s"):format(field, describe(v))
+  end
+  local list, seen = {}, {}
+  for name, value in pairs(v) do
+    local problem = header_problem(name, value)
+    if problem then
+      return nil, problem
+    elseif seen[name:lower()] then
+      return nil, ("%s names the header %s twice"):format(field, name)
+    end
+    seen[name:lower()] = true
+    list[#list + 1] = { name = name, value = value }
+  end
+  table.sort(list, function(a, b) return a.name:lower() < b.name:lower() end)
+  return list
+end
+
+function read.names(v, field)
+  if type(v) ~= "table" then
+    return nil, ("%s must be a list of header names, not %s"):format(field, describe(v))
+  end
+  local count = 0
+  for _ in pairs(v) do
+    count = count + 1
+  end
+  local list = {}
+  for i = 1, count do
+    local problem = header_problem(v[i])
+    if problem then
+      return nil, ("%s[%d]: %s"):format(field, i, problem)
+    end
+    list[i] = v[i]
+  end
+  return list
+end
+
+---Both setting and removing a header in one answer has no clear meaning.
+local function contradiction(fields)
+  local set = {}
+  for _, header in ipairs(fields.setHeaders or {}) do
+    set[header.name:lower()] = true
+  end
+  for _, name in ipairs(fields.removeHeaders or {}) do
+    if set[name:lower()] then
+      return ("the header %s is both set and removed"):format(name)
+    end
+  end
+  return nil
+end
+
+---@return table|nil fields, string|nil problem
+local function read_fields(action, known, answer)
+  local fields = {}
+  for field, value in pairs(answer) do
+    if field ~= "$answer" then
+      local how = type(field) == "string" and known[field]
+      if not how then
+        return nil, ("srt.%s takes no %s"):format(action, type(field) == "string" and field or describe(field))
+      end
+      local v, problem = read[how](value, field)
+      if problem then
+        return nil, problem
+      end
+      fields[field] = v
+    end
+  end
+  return fields, contradiction(fields)
+end
+
+local function read_answer(kind, answer)
+  local action = answer["$answer"]
+  if type(action) ~= "string" then
+    return fault(kind, "answered a table that is not srt.allow, srt.deny, srt.respond or srt.pass")
+  end
+  local known = ANSWERS[kind][action]
+  if not known then
+    return fault(kind, ("answered srt.%s, which has no meaning here"):format(action))
+  end
+  local fields, problem = read_fields(action, known, answer)
+  if problem then
+    return fault(kind, problem)
+  elseif action == "respond" and NO_BODY[fields.status] and (fields.body or "") ~= "" then
+    return fault(kind, ("an answer of status %d can't have a body"):format(fields.status))
+  end
+  local reason = fields.reason and verdict.reason(fields.reason)
+  return {
+    verdict = action, reason = reason ~= "" and reason or nil, status = fields.status, headers = fields.headers,
+    body = action == "respond" and (fields.body or "") or fields.body,
+    set = fields.setHeaders, remove = fields.removeHeaders,
+  }
+end
+
+---Reads one callback's answer.
+---@param kind "decideConnect"|"filterRequest"
+---@param ok boolean whether the call itself went well
+---@param first any its first result, or the error
+---@param second any its second result
+---@return table answer {verdict = "allow"|"deny"|"respond"|"pass", fault = true on anything odd, …}
+function verdict.read(kind, ok, first, second)
+  if ok ~= true then
+    local message = tostring(type(first) == "table" and first.message or first or "no cause was given")
+    -- The traceback is for the debug log: whoever was denied need not see it.
+    local answer = fault(kind, "failed: " .. message:match("^[^\n]*"))
+    answer.detail = message
+    return answer
+  elseif first == true then
+    return { verdict = "allow" }
+  elseif first == false then
+    if second ~= nil and type(second) ~= "string" then
+      return fault(kind, ("answered false with a reason that is %s, not a string"):format(describe(second)))
+    end
+    local reason = second and verdict.reason(second)
+    return { verdict = "deny", reason = reason ~= "" and reason or nil }
+  elseif type(first) == "table" then
+    return read_answer(kind, first)
+  end
+  return fault(kind, ("answered %s, which is none of true, false, srt.allow, srt.deny, srt.respond, srt.pass")
+    :format(describe(first)))
+end
+
+---Adds an answer's header edits to those collected so far; the later wins per header.
+local function collect(edits, answer)
+  for _, name in ipairs(answer.remove or {}) do
+    edits[name:lower()] = { name = name }
+  end
+  for _, header in ipairs(answer.set or {}) do
+    edits[header.name:lower()] = header
+  end
+end
+
+local function split(edits)
+  local keys, set, remove = {}, {}, {}
+  for key in pairs(edits) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    local edit = edits[key]
+    if edit.value then
+      set[#set + 1] = edit
+    else
+      remove[#remove + 1] = edit.name
+    end
+  end
+  return set, remove
+end
+
+---Asks a chain of callbacks, base policies first. A denial or an answer ends it; else any allow allows.
+---@param kind "decideConnect"|"filterRequest"
+---@param chain any[] function handles
+---@param call fun(fn: any, kind: "conn"|"request", subject: table): boolean, any, any box:call of the policy's box
+---@param subject table what the callbacks get
+---@return table answer {verdict=, set=, remove=, by = the handle that decided}
+function verdict.chain(kind, chain, call, subject)
+  local edits, allowed_by = {}, nil
+  for _, fn in ipairs(chain) do
+    local answer = verdict.read(kind, call(fn, SUBJECTS[kind], subject))
+    answer.by = fn
+    if answer.verdict == "deny" or answer.verdict == "respond" then
+      return answer
+    elseif answer.verdict == "allow" then
+      allowed_by = fn
+      collect(edits, answer)
+    end
+  end
+  local set, remove = split(edits)
+  return { verdict = allowed_by and "allow" or "pass", set = set, remove = remove, by = allowed_by }
+end
+
+return verdict

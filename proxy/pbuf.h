@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A byte queue that holds no memory while it is empty. */
+#ifndef SRT_PROXY_PBUF_H
+#define SRT_PROXY_PBUF_H
+
+#include "proxy/text.h"
+
+/**
+ * struct pbuf - bytes appended at the end and dropped from the front
+ * @failed: an append ran out of memory; what was appended since is incomplete
+ *
+ * Zeroed memory is an empty one. Freed by pbuf_free().
+ */
+struct pbuf {
+	char *memory;
+	size_t start;
+	size_t size;
+	size_t capacity;
+	bool failed;
+};
+
+/** pbuf_text() - the bytes held; borrowed until the next change */
+static inline struct proxy_text pbuf_text(const struct pbuf *buffer)
+{
+	return (struct proxy_text){ buffer->memory
+					    ? buffer->memory + buffer->start
+					    : NULL,
+				    buffer->size };
+}
+
+/** pbuf_add() - append; on lack of memory sets @failed */
+void pbuf_add(struct pbuf *buffer, const char *data, size_t size);
+
+/** pbuf_text_add() - append a text */
+void pbuf_text_add(struct pbuf *buffer, struct proxy_text text);
+
+/** pbuf_format() - append formatted text, at most 511 bytes of it */
+void pbuf_format(struct pbuf *buffer, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** pbuf_drop() - take bytes off the front; frees the memory when none is left
+ */
+void pbuf_drop(struct pbuf *buffer, size_t size);
+
+/** pbuf_free() - back to empty */
+void pbuf_free(struct pbuf *buffer);
+
+#endif

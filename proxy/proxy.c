@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The proxy itself: listeners, limits, memory. */
+#include "proxy/proxy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "proxy/internal.h"
+
+enum { ACCEPT_TURN = 64 }; /* clients taken before others get a turn */
+
+/**
+ * struct listener - a listening socket; polled rather than uv_listen()ed, for
+ * that drops waiting clients when descriptors run out
+ */
+struct listener {
+	LIST_ENTRY(listener) link;
+	struct proxy *proxy;
+	uv_poll_t poll;
+	uv_timer_t retry;
+	unsigned int handles;
+	int fd;
+	bool paused;
+};
+
+void proxy_hold(struct proxy *proxy)
+{
+	proxy->refs++;
+}
+
+void proxy_release(struct proxy *proxy)
+{
+	if (--proxy->refs)
+		return;
+	free(proxy->scratch);
+	free(proxy);
+}
+
+void proxy_log(struct proxy *proxy, const char *format, ...)
+{
+	char line[1024];
+	va_list arguments;
+
+	if (!proxy->hooks.log || proxy->closing)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	for (char *byte = line; *byte; byte++) {
+		if ((unsigned char)*byte < 0x20 || *byte == 0x7f)
+			*byte = '?';
+	}
+	proxy->hooks.log(proxy->hooks.context, line);
+}
+
+int proxy_new(struct proxy **out, uv_loop_t *loop,
+	      const struct proxy_hooks *hooks,
+	      const struct proxy_limits *limits)
+{
+	struct proxy *proxy;
+
+	if (!hooks->decide || !hooks->check_address)
+		return -EINVAL;
+	proxy = calloc(1, sizeof(*proxy));
+	if (!proxy)
+		return -ENOMEM;
+	proxy->loop = loop;
+	proxy->hooks = *hooks;
+	proxy->refs = 1;
+	if (limits)
+		proxy->limits = *limits;
+	if (!proxy->limits.header_bytes)
+		proxy->limits.header_bytes = 65536;
+	if (!proxy->limits.idle_ms)
+		proxy->limits.idle_ms = 300000;
+	if (!proxy->limits.header_ms)
+		proxy->limits.header_ms = 30000;
+	if (!proxy->limits.connect_ms)
+		proxy->limits.connect_ms = 30000;
+	if (!proxy->limits.connections)
+		proxy->limits.connections = 4096;
+	LIST_INIT(&proxy->clients);
+	LIST_INIT(&proxy->listeners);
+	*out = proxy;
+	return 0;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events);
+
+static void listener_resume(struct listener *listener)
+{
+	if (uv_poll_start(&listener->poll, UV_READABLE, on_readable) == 0)
+		listener->paused = false;
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+	listener_resume(timer->data);
+}
+
+static void listener_pause(struct listener *listener)
+{
+	uv_poll_stop(&listener->poll);
+	listener->paused = true;
+}
+
+/* Errors of the one connection, not of the listener (accept(2)). */
+static bool is_passing(int error)
+{
+	return error == EINTR || error == ECONNABORTED || error == EPROTO ||
+	       error == EPERM || error == ENETDOWN || error == EHOSTUNREACH ||
+	       error == ENETUNREACH;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct listener *listener = poll->data;
+	struct proxy *proxy = listener->proxy;
+
+	(void)status;
+	(void)events;
+	for (int turn = 0; turn < ACCEPT_TURN && !proxy->closing; turn++) {
+		int fd;
+
+		if (proxy->client_count >= proxy->limits.connections) {
+			listener_pause(listener);
+			return;
+		}
+		fd = accept4(listener->fd, NULL, NULL,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd >= 0) {
+			client_accept(proxy, fd);
+			continue;
+		}
+		if (is_passing(errno))
+			continue;
+		if (errno == EAGAIN)
+			return;
+		proxy_log(proxy, "accept: %s; waiting", strerror(errno));
+		listener_pause(listener);
+		uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
+		return;
+	}
+}
+
+void proxy_client_gone(struct proxy *proxy)
+{
+	struct listener *listener;
+
+	proxy->client_count--;
+	if (proxy->closing)
+		return;
+	LIST_FOREACH(listener, &proxy->listeners, link)
+	{
+		if (listener->paused &&
+		    !uv_is_active((uv_handle_t *)&listener->retry))
+			listener_resume(listener);
+	}
+}
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+	struct listener *listener = handle->data;
+	struct proxy *proxy = listener->proxy;
+
+	if (--listener->handles)
+		return;
+	free(listener);
+	proxy_release(proxy);
+}
+
+static void listener_close(struct listener *listener)
+{
+	LIST_REMOVE(listener, link);
+	uv_close((uv_handle_t *)&listener->poll, on_listener_closed);
+	uv_close((uv_handle_t *)&listener->retry, on_listener_closed);
+	close(listener->fd);
+}
+
+int proxy_listen(struct proxy *proxy, int fd)
+{
+	struct listener *listener = calloc(1, sizeof(*listener));
+	int error = listener ? 0 : -ENOMEM;
+
+	if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		error = -errno;
+	/* This also makes the socket non-blocking. */
+	if (!error)
+		error = uv_poll_init(proxy->loop, &listener->poll, fd);
+	if (error) {
+		free(listener);
+		if (fd >= 0)
+			close(fd);
+		return error;
+	}
+	listener->proxy = proxy;
+	listener->fd = fd;
+	listener->handles = 2;
+	listener->poll.data = listener;
+	listener->retry.data = listener;
+	uv_timer_init(proxy->loop, &listener->retry);
+	LIST_INSERT_HEAD(&proxy->listeners, listener, link);
+	proxy_hold(proxy);
+	error = uv_poll_start(&listener->poll, UV_READABLE, on_readable);
+	if (error)
+		listener_close(listener);
+	return error;
+}
+
+void proxy_close(struct proxy *proxy)
+{
+	struct listener *listener;
+	struct client *client;
+
+	if (proxy->closing)
+		return;
+	proxy->closing = true;
+	while ((listener = LIST_FIRST(&proxy->listeners)))
+		listener_close(listener);
+	while ((client = LIST_FIRST(&proxy->clients)))
+		client_close(client, false);
+	proxy_release(proxy);
+}

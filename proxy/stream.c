@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One TCP connection with bounded buffers, driven by its owner's pump. */
+#include "proxy/stream.h"
+
+#include "proxy/internal.h"
+
+int stream_init(struct stream *stream, struct proxy *proxy,
+		void (*closed)(struct stream *stream))
+{
+	*stream = (struct stream){ .proxy = proxy, .closed = closed };
+	stream->touched = uv_now(proxy->loop);
+	return uv_tcp_init(proxy->loop, &stream->tcp);
+}
+
+static struct stream *stream_of(uv_tcp_t *tcp)
+{
+	return (struct stream *)((char *)tcp - offsetof(struct stream, tcp));
+}
+
+static void stream_wake(struct stream *stream)
+{
+	if (!stream->closing && stream->wake)
+		stream->wake(stream->owner);
+}
+
+/* One scratch buffer serves all: it is filled and used up in one turn. */
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+	struct proxy *proxy = stream_of((uv_tcp_t *)handle)->proxy;
+
+	(void)suggested;
+	if (!proxy->scratch)
+		proxy->scratch = malloc(PROXY_SCRATCH);
+	*buffer =
+		uv_buf_init(proxy->scratch, proxy->scratch ? PROXY_SCRATCH : 0);
+}
+
+static void take_fresh(struct stream *stream)
+{
+	pbuf_text_add(&stream->in, stream->fresh);
+	stream->fresh = (struct proxy_text){ NULL, 0 };
+	if (stream->in.failed)
+		stream->read_error = UV_ENOMEM;
+}
+
+static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
+{
+	struct stream *stream = stream_of((uv_tcp_t *)handle);
+
+	if (!got)
+		return;
+	stream->touched = uv_now(stream->proxy->loop);
+	if (got < 0) {
+		stream->reading = false;
+		uv_read_stop(handle);
+		if (got == UV_EOF)
+			stream->eof = true;
+		else
+			stream->read_error = (int)got;
+	} else {
+		stream->fresh =
+			(struct proxy_text){ buffer->base, (size_t)got };
+		if (stream->in.size)
+			take_fresh(stream);
+	}
+	stream_wake(stream);
+	if (stream->closing)
+		stream->fresh = (struct proxy_text){ NULL, 0 };
+	else
+		take_fresh(stream);
+}
+
+void stream_want(struct stream *stream, bool want)
+{
+	if (stream->eof || stream->read_error || stream->closing)
+		want = false;
+	if (want == stream->reading)
+		return;
+	stream->reading = want;
+	if (!want)
+		uv_read_stop((uv_stream_t *)&stream->tcp);
+	else if (uv_read_start((uv_stream_t *)&stream->tcp, on_alloc, on_read))
+		stream->read_error = UV_ECANCELED;
+}
+
+struct proxy_text stream_input(const struct stream *stream)
+{
+	return stream->in.size ? pbuf_text(&stream->in) : stream->fresh;
+}
+
+void stream_consume(struct stream *stream, size_t size)
+{
+	if (stream->in.size) {
+		pbuf_drop(&stream->in, size);
+		return;
+	}
+	stream->fresh.data += size;
+	stream->fresh.size -= size;
+}
+
+size_t stream_pending(const struct stream *stream)
+{
+	return stream->out.size + stream->flight.size;
+}
+
+/* Returns how much the kernel took; errors are noted. */
+static size_t try_write(struct stream *stream, struct proxy_text data)
+{
+	size_t done = 0;
+
+	while (done < data.size) {
+		uv_buf_t buffer = uv_buf_init((char *)data.data + done,
+					      (unsigned int)(data.size - done));
+		int count =
+			uv_try_write((uv_stream_t *)&stream->tcp, &buffer, 1);
+
+		if (count == UV_EAGAIN || count == 0)
+			break;
+		if (count < 0) {
+			stream->write_error = count;
+			break;
+		}
+		done += (size_t)count;
+		stream->touched = uv_now(stream->proxy->loop);
+	}
+	return done;
+}
+
+void stream_send(struct stream *stream, struct proxy_text data)
+{
+	size_t done = 0;
+
+	if (stream->write_error || stream->closing)
+		return;
+	if (!stream_pending(stream))
+		done = try_write(stream, data);
+	if (!stream->write_error)
+		pbuf_add(&stream->out, data.data + done, data.size - done);
+}
+
+static void on_write(uv_write_t *request, int status)
+{
+	struct stream *stream = stream_of((uv_tcp_t *)request->handle);
+
+	stream->flying = false;
+	pbuf_free(&stream->flight);
+	if (stream->closing)
+		return;
+	if (status < 0)
+		stream->write_error = status;
+	else
+		stream->touched = uv_now(stream->proxy->loop);
+	stream_flush(stream);
+	stream_wake(stream);
+}
+
+static void on_shutdown(uv_shutdown_t *request, int status)
+{
+	struct stream *stream = stream_of((uv_tcp_t *)request->handle);
+
+	stream->ended = true;
+	if (status < 0 && !stream->closing)
+		stream->write_error = status;
+	stream_wake(stream);
+}
+
+static void start_write(struct stream *stream)
+{
+	struct proxy_text data = pbuf_text(&stream->out);
+	size_t done = try_write(stream, data);
+	uv_buf_t buffer;
+
+	pbuf_drop(&stream->out, done);
+	if (!stream->out.size || stream->write_error)
+		return;
+	stream->flight = stream->out;
+	stream->out = (struct pbuf){ 0 };
+	data = pbuf_text(&stream->flight);
+	buffer = uv_buf_init((char *)data.data, (unsigned int)data.size);
+	stream->write_error =
+		uv_write(&stream->write, (uv_stream_t *)&stream->tcp, &buffer,
+			 1, on_write);
+	stream->flying = !stream->write_error;
+}
+
+void stream_flush(struct stream *stream)
+{
+	if (stream->out.failed)
+		stream->write_error = UV_ENOMEM;
+	if (stream->closing || stream->flying || stream->write_error)
+		return;
+	if (stream->out.size)
+		start_write(stream);
+	if (!stream->end_wanted || stream->ending || stream->write_error ||
+	    stream_pending(stream))
+		return;
+	stream->ending = true;
+	stream->write_error = uv_shutdown(
+		&stream->shutdown, (uv_stream_t *)&stream->tcp, on_shutdown);
+}
+
+void stream_end(struct stream *stream)
+{
+	stream->end_wanted = true;
+	stream_flush(stream);
+}
+
+static void on_close(uv_handle_t *handle)
+{
+	struct stream *stream = stream_of((uv_tcp_t *)handle);
+
+	pbuf_free(&stream->in);
+	pbuf_free(&stream->out);
+	pbuf_free(&stream->flight);
+	stream->closed(stream);
+}
+
+void stream_close(struct stream *stream, bool reset)
+{
+	if (stream->closing)
+		return;
+	stream->closing = true;
+	/* A reset is refused while a shutdown is under way. */
+	if (!reset || stream->ending ||
+	    uv_tcp_close_reset(&stream->tcp, on_close) != 0)
+		uv_close((uv_handle_t *)&stream->tcp, on_close);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One TCP connection with bounded buffers, driven by its owner's pump. */
+#ifndef SRT_PROXY_STREAM_H
+#define SRT_PROXY_STREAM_H
+
+#include <uv.h>
+
+#include "proxy/pbuf.h"
+
+struct proxy;
+
+/**
+ * struct stream - a connection; no call below ever calls back at once
+ * @wake: something happened: input, end, error, or output went out. The owner
+ *	then looks at the fields and moves on. Set before reading starts.
+ * @closed: after stream_close(), when the memory may go
+ * @in, @fresh: input not consumed yet: what was kept, or what just arrived in
+ *	the proxy's shared scratch buffer. Read through stream_input().
+ * @out, @flight: output not written yet; @flight is pinned by a uv_write
+ * @touched: loop time when bytes last moved, ms
+ * @eof: the peer has ended its side; @read_error, @write_error: negative
+ */
+struct stream {
+	uv_tcp_t tcp;
+	uv_connect_t connect;
+	uv_write_t write;
+	uv_shutdown_t shutdown;
+	struct proxy *proxy;
+	void (*wake)(void *owner);
+	void (*closed)(struct stream *stream);
+	void *owner;
+	struct pbuf in;
+	struct pbuf out;
+	struct pbuf flight;
+	struct proxy_text fresh;
+	uint64_t touched;
+	int read_error;
+	int write_error;
+	bool eof;
+	bool reading;
+	bool flying;
+	bool end_wanted;
+	bool ending;
+	bool ended;
+	bool closing;
+};
+
+/** stream_init() - @proxy must outlive the stream's close callback */
+int stream_init(struct stream *stream, struct proxy *proxy,
+		void (*closed)(struct stream *stream));
+
+/** stream_want() - switch reading on or off */
+void stream_want(struct stream *stream, bool want);
+
+/** stream_input() - what was read and not consumed yet */
+struct proxy_text stream_input(const struct stream *stream);
+
+/** stream_consume() - take bytes off the front of the input */
+void stream_consume(struct stream *stream, size_t size);
+
+/** stream_pending() - bytes of output not yet handed to the kernel */
+size_t stream_pending(const struct stream *stream);
+
+/** stream_send() - write at once what the kernel takes, queue the rest */
+void stream_send(struct stream *stream, struct proxy_text data);
+
+/** stream_flush() - start writing what was queued in @out, then the end */
+void stream_flush(struct stream *stream);
+
+/** stream_end() - end our side once all output is out */
+void stream_end(struct stream *stream);
+
+/**
+ * stream_close() - close; unwritten output is lost
+ * @reset: by RST, so that the peer sees a failure and not an end
+ */
+void stream_close(struct stream *stream, bool reset);
+
+/** stream_error() - the first error seen, 0 for none */
+static inline int stream_error(const struct stream *stream)
+{
+	return stream->write_error ? stream->write_error : stream->read_error;
+}
+
+#endif

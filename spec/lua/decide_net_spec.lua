@@ -1,0 +1,175 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Decisions of connections and requests: their order, their reasons, chains and edits.
+local support = require("spec.lua.support")
+local decide_net = require("srt.decide_net")
+
+local function decider(text, presets)
+  return decide_net.compile(assert(support.resolve("return { network = { " .. text .. " } }", nil, presets)))
+end
+
+local function connect(text, host, port, protocol)
+  return decider(text):connect(host, port, protocol or "http", support.call)
+end
+
+local function request(text, fields)
+  local question = { method = "GET", host = "a.test", port = 80, path = "/x", target = "http://a.test/x", headers = {} }
+  for k, v in pairs(fields or {}) do
+    question[k] = v
+  end
+  return decider('allowedDomains = { "a.test", "[::1]" }, ' .. text):request(question, support.call)
+end
+
+describe("a connection", function()
+  local lists = 'allowedDomains = { "api.test:443", "*.ex.test", "127.0.0.1" }, '
+    .. 'deniedDomains = { "bad.ex.test", "*:22" }, '
+    .. 'deniedDomainReasons = { ["*:22"] = "use an https:// remote" }'
+  local rows = {
+    { "api.test", 443, "allow" }, { "API.test.", 443, "allow" }, { "api.test", 80, "deny" },
+    { "a.ex.test", 80, "allow" }, { "A.EX.TEST", 1, "allow" }, { "a.ex.test.", 80, "allow" }, { "ex.test", 80, "deny" },
+    { "notex.test", 80, "deny" }, { "a.ex.test.evil.test", 80, "deny" }, { "bad.ex.test", 80, "deny" },
+    { "a.ex.test", 22, "deny" }, { "0x7f.1", 80, "allow" }, { "2130706433", 80, "allow" }, { "127.0.0.2", 80, "deny" },
+    { "api.test\0.ex.test", 80, "deny" }, { "api.test%00.ex.test", 80, "deny" }, { "a b.ex.test", 80, "deny" },
+    { "", 80, "deny" }, { ".", 80, "deny" }, { "api.test:443", 443, "deny" }, { "[::ffff:127.0.0.1]", 80, "allow" },
+    { "api.test", 0, "deny" }, { "api.test", 65536, "deny" }, { "api.test", 443.0, "deny" },
+    { "api.test", nil, "deny" },
+  }
+  for _, row in ipairs(rows) do
+    it(("%q:%s is %s"):format(row[1], row[2], row[3]), function()
+      local got = connect(lists, row[1], row[2])
+      assert.equal(row[3], got.action)
+      assert.is_string(got.rule)
+      assert.equal(got.action == "deny", got.reason ~= nil)
+    end)
+  end
+
+  it("says what was denied, by what, and what to do", function()
+    assert.equal('other.test:443 is not in network.allowedDomains; add "other.test:443" to the policy to allow it',
+      connect(lists, "other.test", 443).reason)
+    assert.equal('a.ex.test:22 is denied by network.deniedDomains "*:22" (p.lua:1): use an https:// remote',
+      connect(lists, "a.ex.test", 22).reason)
+    assert.truthy(connect(lists, "::1", 80).reason:find('"[::1]:80"', 1, true))
+    assert.equal(400, connect(lists, "a\27b", 80).status)
+    assert.falsy(connect(lists, "a\27b", 80).reason:find("\27", 1, true))
+    assert.truthy(connect("", "a.test", 80).reason:find("allows no network", 1, true))
+  end)
+
+  it("asks decideConnect only for what no list decides", function()
+    local f = lists .. ", decideConnect = function(c) "
+      .. "if c.port == 8443 and c.protocol == 'connect' then return true end "
+      .. "return false, 'not ' .. c.host end"
+    assert.equal("allow", connect(f, "OTHER.test", 8443, "connect").action)
+    assert.equal("network.decideConnect", connect(f, "other.test", 8443, "connect").rule)
+    local reason = connect(f, "OTHER.test", 80).reason
+    assert.truthy(reason:find("network.decideConnect (policy.lua:7): not other.test", 1, true))
+    assert.equal("deny", connect(f, "bad.ex.test", 8443, "connect").action)
+    assert.equal("allow", connect(f, "api.test", 443).action)
+  end)
+
+  it("is denied by strictAllowlist before decideConnect is asked", function()
+    local got = connect('strictAllowlist = true, allowedDomains = { "a.test" }, '
+      .. "decideConnect = function() return true end", "b.test", 80)
+    assert.equal("network.strictAllowlist", got.rule)
+  end)
+
+  it("is denied when callbacks pass, fail, or can't be called", function()
+    for _, body in ipairs({ "return srt.pass", "error('x')", "return nil", "return 'yes'", "return {}", "return 1",
+      "return srt.respond {}", "return srt.allow { setHeaders = { A = 'b' } }" }) do
+      local got = connect("decideConnect = function() " .. body .. " end", "a.test", 80)
+      assert.equal("deny", got.action, body)
+      assert.equal(body ~= "return srt.pass" or nil, got.fault, body)
+    end
+    local d = decider("decideConnect = function() return true end")
+    assert.equal("deny", d:connect("a.test", 80, "http").action)
+  end)
+
+  it("may be refused as an opaque tunnel", function()
+    local text = 'allowedDomains = { "a.test" }, refuseOpaqueTunnels = true'
+    assert.equal("deny", connect(text, "a.test", 443, "connect").action)
+    assert.equal("allow", connect(text, "a.test", 80, "http").action)
+  end)
+end)
+
+describe("a request", function()
+  it("is decided as a connection first", function()
+    local got = request("filterRequest = function() return true end", { host = "b.test" })
+    assert.equal("deny", got.action)
+    assert.equal("network.allowedDomains", got.rule)
+    assert.equal("allow", request("").action)
+    assert.equal("a.test", request("", { host = "A.TEST." }).host)
+  end)
+
+  it("shows the callback what it is about", function()
+    local seen
+    support.srt.see = function(r) seen = r end
+    request("filterRequest = function(r) srt.see(r) return true end", { host = "A.test", port = 8080, query = "q=1",
+      headers = { { name = "Host", value = "a.test" } } })
+    assert.same({ method = "GET", scheme = "http", host = "a.test", port = 8080, path = "/x", query = "q=1",
+      target = "http://a.test/x", url = "http://a.test:8080/x?q=1", headers = { { name = "Host", value = "a.test" } },
+      conn = { host = "a.test", port = 8080, protocol = "http" } }, seen)
+    request("filterRequest = function(r) srt.see(r) return true end", { host = "::1" })
+    assert.equal("http://[::1]/x", seen.url)
+  end)
+
+  it("is denied with the reason, the status and the body that the policy gives", function()
+    local got = request("filterRequest = function(r) return false, r.method .. ' is closed' end")
+    assert.equal("GET http://a.test/x was denied by network.filterRequest (policy.lua:7): GET is closed", got.reason)
+    local answer = "srt.deny { status = 451, body = 'b', headers = { A = '1' } }"
+    got = request("filterRequest = function() return " .. answer .. " end")
+    assert.same({ "deny", 451, "b", { { name = "A", value = "1" } } },
+      { got.action, got.status, got.body, got.headers })
+  end)
+
+  it("can be answered at once", function()
+    local got = request("filterRequest = function() return srt.respond { body = 'hi' } end")
+    assert.same({ "respond", 200, "hi" }, { got.action, got.status, got.body })
+  end)
+
+  it("passes when all pass, since the lists allowed it", function()
+    local got = request("filterRequest = function() return srt.pass end")
+    assert.equal("allow", got.action)
+    assert.truthy(got.rule:find("allowedDomains", 1, true))
+  end)
+
+  it("is denied when a callback fails or answers nonsense", function()
+    for _, body in ipairs({ "error('x')", "return nil", "return", "return 'yes'", "return 0", "return {}",
+      "return srt.allow { setBody = 'x' }", "return srt.allow { setHeaders = { ['A B'] = 'x' } }" }) do
+      local got = request("filterRequest = function() " .. body .. " end")
+      assert.equal("deny", got.action, body)
+      assert.is_true(got.fault, body)
+      assert.truthy(got.reason:find("network.filterRequest", 1, true))
+    end
+  end)
+
+  it("sets headers on plain HTTP only where the policy says so", function()
+    local edit = "filterRequest = function() return srt.allow { setHeaders = { A = '1' }, removeHeaders = { 'B' } } end"
+    local got = request(edit)
+    assert.equal("deny", got.action)
+    assert.truthy(got.reason:find("allowPlaintextHeaderSet = true", 1, true))
+    got = request("allowPlaintextHeaderSet = true, " .. edit)
+    assert.same({ "allow", { { name = "A", value = "1" } }, { "B" } }, { got.action, got.set, got.remove })
+    got = request("filterRequest = function() return srt.allow { removeHeaders = { 'B' } } end")
+    assert.same({ "allow", { "B" } }, { got.action, got.remove })
+  end)
+end)
+
+describe("what the proxy gets", function()
+  it("is never an allow without a host", function()
+    local wire = decide_net.wire
+    assert.same({ allow = true, host = "a.test" }, wire({ action = "allow", host = "a.test" }))
+    assert.same({ allow = false, reason = "no", code = "blocked-by-policy" }, wire({ action = "deny", reason = "no" }))
+    assert.same({ allow = false, respond = true, status = 200, set = {}, body = "x" },
+      wire({ action = "respond", status = 200, headers = {}, body = "x" }))
+    assert.is_false(wire({}).allow)
+    assert.is_string(wire({}).reason)
+  end)
+end)
+
+describe("addresses", function()
+  it("go through the guard of the same policy", function()
+    local d = decider('allowedDomains = { "a.test", "127.0.0.1:80" }')
+    assert.is_nil(d:address("a.test", 80, "127.0.0.1"))
+    local reason, class = d:address("a.test", 81, "127.0.0.1")
+    assert.equal("loopback", class)
+    assert.is_string(reason)
+  end)
+end)
