@@ -6,11 +6,10 @@ add_library(srtlua_deps INTERFACE)
 set(modules lua5.4 libseccomp libuv zlib)
 if(SRT_STATIC)
   # Only these five are static; libc stays shared (its resolver loads plugins).
-  set(archives liblua5.4.a libseccomp.a libuv_a.a libz.a)
+  set(archives "liblua5.4.a" "libseccomp.a" "libuv_a.a\;libuv.a" "libz.a")
   foreach(module archive IN ZIP_LISTS modules archives)
     pkg_check_modules(dep_${module} REQUIRED ${module})
-    find_library(static_${module} NAMES ${archive} libuv.a REQUIRED
-      NAMES_PER_DIR)
+    find_library(static_${module} NAMES ${archive} REQUIRED)
     target_link_libraries(srtlua_deps INTERFACE ${static_${module}})
     target_include_directories(srtlua_deps SYSTEM INTERFACE
       ${dep_${module}_INCLUDE_DIRS})

@@ -21,6 +21,8 @@
 #include "core/setup.h"
 #include "core/system.h"
 
+/* What libseccomp takes. */
+#define HEAP_OF_FILTER (640UL << 10)
 #define SHARED_SIZE (256UL << 20)
 #define NAMESPACES                                                        \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |      \
@@ -145,6 +147,7 @@ static int build(struct janitor *janitor, int control,
 	janitor->child = pair[0];
 	error = clone_child(janitor, control, pair[1], failure);
 	leave(janitor);
+	sys_warm_heap(HEAP_OF_FILTER);
 	return error ? error :
 		       write_maps(&janitor->shared->plan, janitor->pid,
 				  failure);

@@ -12,6 +12,9 @@
 
 #include "core/system.h"
 
+/* What policy, profile and plan take in a usual run. */
+#define HEAP_OF_POLICY (1536UL << 10)
+
 /* First line of a file, or -1. */
 static int read_number(const char *path)
 {
@@ -126,6 +129,8 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	error = fork_janitor(out, shared, failure);
 	if (error)
 		sandbox_close(out);
+	else
+		sys_warm_heap(HEAP_OF_POLICY);
 	return error;
 }
 

@@ -11,12 +11,16 @@
 #include <unistd.h>
 
 #include "core/srtlua.h"
+#include "core/system.h"
 #include "lua/api.h"
 #include "lua/embedded.h"
 
 #ifndef SRT_VERSION
 #error "SRT_VERSION comes from the build"
 #endif
+
+/* What the Lua state takes until the sandbox is forked. */
+#define HEAP_AT_START (256UL << 10)
 
 const char *srtlua_version(void)
 {
@@ -182,6 +186,7 @@ int srtlua_main(int argc, char **argv)
 	int status;
 
 	caller_save(&host_caller);
+	sys_warm_heap(HEAP_AT_START);
 	if (fill_standard_descriptors())
 		return 125;
 	L = luaL_newstate();
