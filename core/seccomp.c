@@ -43,14 +43,34 @@ static int export_program(scmp_filter_ctx context, struct sock_filter *head,
 	return 0;
 }
 
-static int add_rule(scmp_filter_ctx context, uint32_t arch,
+/*
+ * Numbers are the machine's own; libseccomp translates them to a foreign
+ * architecture, unless it has no name for them.
+ */
+static int resolve(const char *name, bool foreign)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} newer[] = { { "fchmodat2", 452 }, { "open_tree_attr", 467 } };
+	int number = seccomp_syscall_resolve_name(name);
+
+	if (number != __NR_SCMP_ERROR || foreign)
+		return number;
+	for (size_t i = 0; i < ARRAY_SIZE(newer); i++)
+		if (!strcmp(newer[i].name, name))
+			return newer[i].number;
+	return number;
+}
+
+static int add_rule(scmp_filter_ctx context, bool foreign,
 		    const struct seccomp_rule *rule)
 {
 	struct scmp_arg_cmp args[ARRAY_SIZE(rule->args)];
-	int call = seccomp_syscall_resolve_name_arch(arch, rule->call);
+	int call = resolve(rule->call, foreign);
 
-	/* Negative: this architecture or library does not have it. */
-	if (call < 0)
+	/* A name of other architectures only. */
+	if (call == __NR_SCMP_ERROR)
 		return 0;
 	for (size_t i = 0; i < rule->arg_count; i++) {
 		const struct seccomp_arg *arg = &rule->args[i];
@@ -115,7 +135,8 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count,
 	}
 	for (size_t i = 0; !error && i < count; i++) {
 		at = rules[i].call;
-		error = add_rule(context, arch, &rules[i]);
+		error = add_rule(context, arch != seccomp_arch_native(),
+				 &rules[i]);
 	}
 	head = unknown_calls(arch, &head_count);
 	if (!error)

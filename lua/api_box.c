@@ -9,6 +9,7 @@
  *	b:loadpreset(name)	the same
  *	b:call(fn, kind, ...)	true, v1, v2; or false, message, kind of error
  *	b:files()		sorted real paths of what the policy read
+ *	b:limits{...}		changes some of the limits
  *	b:where(fn)		file, line
  *	b:stats()		{memory, peak, instructions}
  *	b:close()
@@ -346,6 +347,7 @@ static lua_Number limit(lua_State *L, int index, const char *name,
 	return value;
 }
 
+/* Those that are not in the table at @index stay as they are in @out. */
 static void take_limits(lua_State *L, int index, struct box_limits *out)
 {
 	static const char *const known[] = {
@@ -358,19 +360,32 @@ static void take_limits(lua_State *L, int index, struct box_limits *out)
 	luaL_checktype(L, index, LUA_TTABLE);
 	refuse_unknown(L, index, known);
 	out->load_instructions =
-		(int64_t)limit(L, index, "loadInstructions", 50e6, count);
+		(int64_t)limit(L, index, "loadInstructions",
+			       (lua_Number)out->load_instructions, count);
 	out->call_instructions =
-		(int64_t)limit(L, index, "callInstructions", 1e6, count);
-	out->load_memory =
-		(size_t)limit(L, index, "loadMemory", 64 << 20, count);
-	out->memory = (size_t)limit(L, index, "memory", 32 << 20, count);
+		(int64_t)limit(L, index, "callInstructions",
+			       (lua_Number)out->call_instructions, count);
+	out->load_memory = (size_t)limit(L, index, "loadMemory",
+					 (lua_Number)out->load_memory, count);
+	out->memory = (size_t)limit(L, index, "memory", (lua_Number)out->memory,
+				    count);
 	/* A limit below 1 ms is 1: a timer of 0 would be none. */
 	out->load_ms = 1 + (unsigned int)(1000 * limit(L, index, "loadSeconds",
-						       10, ms / 1000));
-	out->call_ms = 1 + (unsigned int)limit(L, index, "callCpuMs", 1000, ms);
+						       out->load_ms / 1000.0,
+						       ms / 1000));
+	out->call_ms = 1 + (unsigned int)limit(L, index, "callCpuMs",
+					       out->call_ms, ms);
 	out->fail_at = (uint64_t)limit(L, index, "failAllocation", 0, count);
 	out->fail_count =
 		(uint64_t)limit(L, index, "failAllocations", 1, count);
+}
+
+static int api_limits(lua_State *L)
+{
+	struct box *b = check_idle(L);
+
+	take_limits(L, 2, &b->limits);
+	return 0;
 }
 
 /* Protected; index 1 is the box, and the host has the facts at 3. */
@@ -439,7 +454,13 @@ static struct box *take_options(lua_State *L)
 	lua_settop(L, 1);
 	refuse_unknown(L, 1, known);
 	b = lua_newuserdatauv(L, sizeof(*b), BOX_UV_COUNT);
-	*b = (struct box){ .root = -1 };
+	*b = (struct box){ .root = -1,
+			   .limits = { .load_instructions = 50000000,
+				       .call_instructions = 1000000,
+				       .load_memory = 64 << 20,
+				       .memory = 32 << 20,
+				       .load_ms = 10000,
+				       .call_ms = 1000 } };
 	luaL_setmetatable(L, BOX);
 	lua_insert(L, 1);
 	lua_getfield(L, 2, "facts");
@@ -483,15 +504,11 @@ int luaopen_srt_c_box(lua_State *L)
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
-		{ "call", api_call },
-		{ "close", api_close },
-		{ "files", api_files },
-		{ "load", api_load },
-		{ "loadpreset", api_loadpreset },
-		{ "stats", api_stats },
-		{ "where", api_where },
-		{ "__gc", api_close },
-		{ "__close", api_close },
+		{ "call", api_call },	{ "close", api_close },
+		{ "files", api_files }, { "limits", api_limits },
+		{ "load", api_load },	{ "loadpreset", api_loadpreset },
+		{ "stats", api_stats }, { "where", api_where },
+		{ "__gc", api_close },	{ "__close", api_close },
 		{ NULL, NULL },
 	};
 

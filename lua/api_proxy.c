@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.proxy: the egress proxy, asking Lua for verdicts; see api_proxy.md. */
 #include <lauxlib.h>
+#include <limits.h>
 #include <lua.h>
 #include <string.h>
 #include <uv.h>
@@ -262,12 +263,41 @@ static bool has_hook(lua_State *L, int hooks, const char *name)
 	return has;
 }
 
-/* new{decide=, checkAddress=, log=|nil} -> proxy | nil, message */
+/* A number of the table on top, 0 (the proxy's default) where it is absent. */
+static unsigned int limit(lua_State *L, const char *name, unsigned int unit)
+{
+	lua_Integer value;
+
+	lua_getfield(L, -1, name);
+	value = luaL_optinteger(L, -1, 0);
+	lua_pop(L, 1);
+	if (value < 0 || value > UINT_MAX / unit)
+		luaL_error(L, "limits.%s: out of range", name);
+	return (unsigned int)value * unit;
+}
+
+static struct proxy_limits read_limits(lua_State *L, int index)
+{
+	struct proxy_limits limits = { 0 };
+
+	if (lua_getfield(L, index, "limits") == LUA_TTABLE) {
+		limits.header_bytes = limit(L, "headerBytes", 1);
+		limits.idle_ms = limit(L, "idleSeconds", 1000);
+		limits.header_ms = limit(L, "headerSeconds", 1000);
+		limits.connect_ms = limit(L, "connectSeconds", 1000);
+		limits.connections = limit(L, "connections", 1);
+	}
+	lua_pop(L, 1);
+	return limits;
+}
+
+/* new{decide=, checkAddress=, log=|nil, limits=|nil} -> proxy | nil, message */
 static int proxy_lua_new(lua_State *L)
 {
 	struct proxy_hooks hooks = { .decide = on_decide,
 				     .check_address = on_check_address };
 	struct proxy_object *object;
+	struct proxy_limits limits;
 	lua_State *main_state;
 	int error;
 
@@ -277,6 +307,7 @@ static int proxy_lua_new(lua_State *L)
 		      "checkAddress is missing");
 	if (has_hook(L, 1, "log"))
 		hooks.log = on_log;
+	limits = read_limits(L, 1);
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	main_state = lua_tothread(L, -1);
 	object = lua_newuserdatauv(L, sizeof(*object), 1);
@@ -287,7 +318,7 @@ static int proxy_lua_new(lua_State *L)
 	lua_pushvalue(L, -1);
 	object->self = luaL_ref(L, LUA_REGISTRYINDEX);
 	hooks.context = object;
-	error = proxy_new(&object->proxy, uv_default_loop(), &hooks, NULL);
+	error = proxy_new(&object->proxy, uv_default_loop(), &hooks, &limits);
 	if (error) {
 		luaL_unref(L, LUA_REGISTRYINDEX, object->self);
 		return api_fail(L, -error);

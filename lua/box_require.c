@@ -49,27 +49,30 @@ static int no_preset(lua_State *B, const char *name, const char *why)
 }
 
 /* The host's two answers are on its stack at @top + 1. */
-static int compile_answer(lua_State *B, lua_State *H, int top, const char *name)
+static int compile_answer(lua_State *B, int top, const char *name,
+			  char *chunk_name, size_t room)
 {
+	lua_State *H = box_of(B)->host;
 	size_t size;
-	const char *source, *chunk;
+	const char *source;
 
 	if (lua_isnil(H, top + 1))
 		return no_preset(B, name, "");
 	if (lua_type(H, top + 1) != LUA_TSTRING)
 		return no_preset(B, name, "the host gave no text");
 	source = lua_tolstring(H, top + 1, &size);
-	chunk = lua_type(H, top + 2) == LUA_TSTRING ? lua_tostring(H, top + 2)
-						    : "=policies";
-	return box_compile(B, source, size, chunk);
+	snprintf(chunk_name, room, "%s",
+		 lua_type(H, top + 2) == LUA_TSTRING ? lua_tostring(H, top + 2)
+						     : "=policies");
+	return box_compile(B, source, size, chunk_name);
 }
 
-int box_preset(lua_State *B, const char *name)
+int box_preset(lua_State *B, const char *name, char *chunk_name, size_t size)
 {
-	struct box *b = box_of(B);
-	lua_State *H = b->host;
+	lua_State *H = box_of(B)->host;
 	int top = lua_gettop(H), status;
 
+	*chunk_name = 0;
 	if (!lua_checkstack(H, 8))
 		return no_preset(B, name, "the host's stack is full");
 	lua_pushcfunction(H, ask_host);
@@ -80,7 +83,7 @@ int box_preset(lua_State *B, const char *name)
 	else if (lua_pcall(H, 2, 2, 0) != LUA_OK)
 		status = no_preset(B, name, "the host failed");
 	else
-		status = compile_answer(B, H, top, name);
+		status = compile_answer(B, top, name, chunk_name, size);
 	lua_settop(H, top);
 	return status;
 }
@@ -216,11 +219,13 @@ static void push_file_chunk(lua_State *B, const char *name)
 /* Pushes the chunk and the second value that require returns. */
 static void push_chunk(lua_State *B, const char *name)
 {
+	char chunk_name[BOX_CHUNK_NAME];
+
 	if (strncmp(name, "policies.", 9) != 0) {
 		push_file_chunk(B, name);
 		return;
 	}
-	if (box_preset(B, name + 9) != LUA_OK)
+	if (box_preset(B, name + 9, chunk_name, sizeof(chunk_name)) != LUA_OK)
 		lua_error(B);
 	lua_pushstring(B, name);
 }

@@ -6,6 +6,8 @@
 #include <lua.h>
 #include <stddef.h>
 
+#define BOX_CHUNK_NAME 256 /* bytes that are kept of a preset's name */
+
 /** box_require - require(name) of the box */
 int box_require(lua_State *B);
 
@@ -23,10 +25,12 @@ int box_compile(lua_State *B, const char *source, size_t size,
 
 /**
  * box_preset - push the chunk of a ready-made policy
+ * @chunk_name: @size bytes, for the name that the host gave it; "" where it
+ *	gave none
  *
  * Return: as box_compile(), or -1 with a message pushed where there is none.
- * May throw for a bad name.
+ * May throw for lack of memory.
  */
-int box_preset(lua_State *B, const char *name);
+int box_preset(lua_State *B, const char *name, char *chunk_name, size_t size);
 
 #endif

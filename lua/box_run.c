@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lua/box_require.h"
-
 #define MESSAGE_MAX 4096
 
 /*
@@ -94,7 +92,7 @@ static void collect_syntax(struct box_task *task, lua_State *B)
 
 	task->fault = BOX_SYNTAX;
 	lua_pushnil(B);
-	if (!name || box_compile(B, "", 0, name) != LUA_OK) {
+	if (box_compile(B, "", 0, name) != LUA_OK) {
 		lua_settop(B, 4);
 		lua_pushnil(B);
 		return;
@@ -112,7 +110,9 @@ static bool push_function(struct box_task *task, lua_State *B)
 	int status;
 
 	if (task->preset) {
-		status = box_preset(B, task->preset);
+		status = box_preset(B, task->preset, task->preset_chunk,
+				    sizeof(task->preset_chunk));
+		task->chunk_name = task->preset_chunk;
 	} else if (task->source) {
 		status = box_compile(B, task->source, task->size,
 				     task->chunk_name);

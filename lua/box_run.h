@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "lua/box_copy.h"
+#include "lua/box_require.h"
 #include "lua/box_state.h"
 
 #define BOX_MAX_ARGS 4
@@ -18,6 +19,7 @@
  * @preset: the name of a ready-made policy to load; or
  * @ref: the function to call, with
  * @first_arg, @arg_count, @shape: these indexes of the host's stack
+ * @preset_chunk: what a message calls @preset
  * @results: how many values the host takes
  * @done: true where the results are at 1 to @results of the box's stack and
  *	the list for box_copy_out() is at @results + 1
@@ -32,6 +34,7 @@ struct box_task {
 	int ref;
 	int first_arg, arg_count;
 	enum box_shape shape[BOX_MAX_ARGS];
+	char preset_chunk[BOX_CHUNK_NAME];
 	int results;
 	bool done, bad;
 	enum box_fault fault;

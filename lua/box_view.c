@@ -25,6 +25,7 @@ static struct view *test_view(lua_State *B, int index)
 {
 	struct view *view = NULL;
 
+	index = lua_absindex(B, index);
 	if (lua_type(B, index) != LUA_TUSERDATA || !lua_getmetatable(B, index))
 		return NULL;
 	lua_rawgetp(B, LUA_REGISTRYINDEX, &box_key_views);

@@ -138,6 +138,19 @@ local function subject_of(question, host, port, protocol)
   }
 end
 
+local CREDENTIALS = { "auth", "cookie", "token", "secret", "key", "password", "credential", "session" }
+
+---The first header by whose name its value is a credential.
+---@param headers {name: string}[]
+---@return string?
+local function credential_of(headers)
+  for _, header in ipairs(headers) do
+    for _, word in ipairs(CREDENTIALS) do
+      if header.name:lower():find(word, 1, true) then return header.name end
+    end
+  end
+end
+
 ---Turns a chain's answer to a request into the decision.
 local function by_filter(self, connection, subject, answer)
   local origin = callback_origin(self, answer.by, "filterRequest")
@@ -154,10 +167,12 @@ local function by_filter(self, connection, subject, answer)
     decision.reason = ("%s %s was denied by network.filterRequest%s"):format(shown(subject.method), shown(subject.url),
       where(origin)) .. (answer.reason and ": " .. answer.reason or "")
     return deny(decision)
-  elseif #answer.set > 0 and subject.scheme == "http" and not self.network.allowPlaintextHeaderSet then
-    decision.reason = ("%s %s was denied: network.filterRequest%s sets headers on plain HTTP, where they travel in "
-      .. "clear text; network.allowPlaintextHeaderSet = true allows that"):format(shown(subject.method),
-      shown(subject.url), where(origin))
+  end
+  local credential = not self.network.allowPlaintextHeaderSet and subject.scheme == "http" and credential_of(answer.set)
+  if credential then
+    decision.reason = ("%s %s was denied: network.filterRequest%s sets %s on plain HTTP, where it travels in clear text; "
+      .. "network.allowPlaintextHeaderSet = true allows that"):format(shown(subject.method), shown(subject.url),
+      where(origin), credential)
     decision.rule = "network.allowPlaintextHeaderSet"
     return deny(decision)
   end

@@ -121,7 +121,7 @@ local network = section("Which destinations are reached, and who decides.", {
   refuseOpaqueTunnels = flag("Refuses tunnels that filterRequest can't see into."),
   ambiguousRequestTarget = later(node("enum", "What happens to targets two readers could read in two ways.",
     { values = { "refuse", "normalize", "allow" }, default = "refuse" })),
-  allowPlaintextHeaderSet = flag("Lets filterRequest set headers on plain HTTP."),
+  allowPlaintextHeaderSet = flag("Lets filterRequest set credentials on plain HTTP."),
 })
 
 local SOURCE = {

@@ -23,7 +23,7 @@ function session.facts(program)
     features = sys.features() }
 end
 
-local function new_box(facts, root, limits)
+local function new_box(facts, root)
   local program = facts.program
   return require("srt.c.box").new {
     root = root,
@@ -35,7 +35,6 @@ local function new_box(facts, root, limits)
       sys.write(2, "srt-lua: policy: " .. (level == "info" and "" or level .. ": ")
         .. require("srt.report").plain(text) .. "\n")
     end,
-    limits = limits,
   }
 end
 
@@ -102,6 +101,9 @@ function session.load(facts, path, options)
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, policyFiles = files, lint = options.lint, uid = uid })
   if not profile then return nil, problems end
+  local limits = profile.limits
+  box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
+    memory = limits.stateBytes }
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
     tempDir = options.tempDir })
   sort_notes(profile, rules)

@@ -140,15 +140,21 @@ describe("a request", function()
     end
   end)
 
-  it("sets headers on plain HTTP only where the policy says so", function()
-    local edit = "filterRequest = function() return srt.allow { setHeaders = { A = '1' }, removeHeaders = { 'B' } } end"
-    local got = request(edit)
-    assert.equal("deny", got.action)
-    assert.truthy(got.reason:find("allowPlaintextHeaderSet = true", 1, true))
-    got = request("allowPlaintextHeaderSet = true, " .. edit)
-    assert.same({ "allow", { { name = "A", value = "1" } }, { "B" } }, { got.action, got.set, got.remove })
-    got = request("filterRequest = function() return srt.allow { removeHeaders = { 'B' } } end")
-    assert.same({ "allow", { "B" } }, { got.action, got.remove })
+  it("sets credentials on plain HTTP only where the policy says so", function()
+    local function edit(name)
+      return ("filterRequest = function() return srt.allow { setHeaders = { ['%s'] = '1' }, "
+        .. "removeHeaders = { 'B' } } end"):format(name)
+    end
+    for _, name in ipairs({ "Authorization", "proxy-authorization", "Cookie", "X-Api-Key", "X-Access-Token" }) do
+      local got = request(edit(name))
+      assert.equal("deny", got.action, name)
+      assert.truthy(got.reason:find(name .. " on plain HTTP", 1, true))
+      assert.truthy(got.reason:find("allowPlaintextHeaderSet = true", 1, true))
+      got = request("allowPlaintextHeaderSet = true, " .. edit(name))
+      assert.same({ "allow", { { name = name, value = "1" } }, { "B" } }, { got.action, got.set, got.remove })
+    end
+    local got = request(edit("X-Trace"))
+    assert.same({ "allow", { { name = "X-Trace", value = "1" } }, { "B" } }, { got.action, got.set, got.remove })
   end)
 end)
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens the C tables of the host state to the interpreter that runs specs. */
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "lua/api.h"
+
+/* The library is static: what is named here is what the module holds. */
+static const luaL_Reg tables[] = {
+	{ "srt.c.sys", luaopen_srt_c_sys },
+	{ "srt.c.box", luaopen_srt_c_box },
+	{ NULL, NULL },
+};
+
+int luaopen_srt_c(lua_State *L);
+
+/* preload every table, so that require() finds it */
+int luaopen_srt_c(lua_State *L)
+{
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+	luaL_setfuncs(L, tables, 0);
+	return 1;
+}
