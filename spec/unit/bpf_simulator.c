@@ -70,13 +70,13 @@ unsigned int bpf_simulate(const struct sock_fprog *program,
 
 		switch (BPF_CLASS(op->code)) {
 		case BPF_LD:
-			a = BPF_MODE(op->code) == BPF_ABS ? load(data, op->k) :
-			    BPF_MODE(op->code) == BPF_MEM ? memory[op->k % 16] :
-							    op->k;
+			a = BPF_MODE(op->code) == BPF_ABS   ? load(data, op->k)
+			    : BPF_MODE(op->code) == BPF_MEM ? memory[op->k % 16]
+							    : op->k;
 			break;
 		case BPF_LDX:
-			x = BPF_MODE(op->code) == BPF_MEM ? memory[op->k % 16] :
-							    op->k;
+			x = BPF_MODE(op->code) == BPF_MEM ? memory[op->k % 16]
+							  : op->k;
 			break;
 		case BPF_ST:
 			memory[op->k % 16] = a;
@@ -91,8 +91,8 @@ unsigned int bpf_simulate(const struct sock_fprog *program,
 			if (BPF_OP(op->code) == BPF_JA)
 				at += op->k;
 			else
-				at += condition(op->code, a, operand) ? op->jt :
-									op->jf;
+				at += condition(op->code, a, operand) ? op->jt
+								      : op->jf;
 			break;
 		case BPF_RET:
 			return BPF_RVAL(op->code) == BPF_A ? a : op->k;

@@ -66,10 +66,10 @@ static bool check_row(int line, char *const *field)
 
 	unescape(field[0], field[0][0] == '/' ? "" : "/w/", pattern);
 	unescape(field[1], "", path);
-	got_exact = glob_path(pattern, strlen(pattern), path, strlen(path),
-			      false);
-	got_deny = glob_path(pattern, strlen(pattern), path, strlen(path),
-			     true);
+	got_exact =
+		glob_path(pattern, strlen(pattern), path, strlen(path), false);
+	got_deny =
+		glob_path(pattern, strlen(pattern), path, strlen(path), true);
 	if (got_exact == exact && got_deny == deny)
 		return true;
 	print_error("globs.tsv:%d: %s on %s: exact %d, deny %d\n", line,
@@ -149,8 +149,7 @@ static void test_paths(void **state)
 
 		if (glob_path(r->pattern, n, r->text, size, false) ==
 			    r->exact &&
-		    glob_path(r->pattern, n, r->text, size, true) ==
-			    r->beneath)
+		    glob_path(r->pattern, n, r->text, size, true) == r->beneath)
 			continue;
 		print_error("row of line %d: %s on %s\n", r->line, r->pattern,
 			    r->text);
@@ -198,10 +197,11 @@ static void test_cost(void **state)
 		memcpy(pattern + i, "a*", 2);
 	pattern[sizeof(pattern) - 1] = 'b';
 	memset(text, 'a', sizeof(text));
-	assert_int_equal(glob_string(pattern, sizeof(pattern), text,
-				     sizeof(text)), 0);
-	assert_int_equal(glob_path(pattern, sizeof(pattern), text,
-				   sizeof(text), true), 0);
+	assert_int_equal(
+		glob_string(pattern, sizeof(pattern), text, sizeof(text)), 0);
+	assert_int_equal(
+		glob_path(pattern, sizeof(pattern), text, sizeof(text), true),
+		0);
 	assert_true(clock() - start < CLOCKS_PER_SEC / 2);
 }
 

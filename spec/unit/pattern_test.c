@@ -130,8 +130,12 @@ static void test_too_many(void **state)
 static void test_budget(void **state)
 {
 	static const char *const patterns[] = {
-		".-.-.-.-b$", ".*.*.*.*.*b", "(.-)(.-)(.-)(.-)%1b", "%b()",
-		"[a-z0-9%s]*[a-z]*[a-z]*c", "a?a?a?a?a?a?a?a?a*a*a*b",
+		".-.-.-.-b$",
+		".*.*.*.*.*b",
+		"(.-)(.-)(.-)(.-)%1b",
+		"%b()",
+		"[a-z0-9%s]*[a-z]*[a-z]*c",
+		"a?a?a?a?a?a?a?a?a*a*a*b",
 	};
 	static char subject[10000];
 	const char *start, *end;

@@ -1034,6 +1034,39 @@ static void test_back_pressure(void **state)
 	leave(f, client);
 }
 
+/* A client that asks and asks but never reads gets no more done. */
+static void test_deaf_client(void **state)
+{
+	enum { FAR = 40000000 };
+	static char block[65536];
+	struct fixture *f = *state;
+	int client = connect_to(f->port);
+	size_t sent = 0, size = 0;
+	char request[128];
+	int length = snprintf(request, sizeof(request),
+			      "GET %s/ HTTP/1.1\r\nHost: %s\r\n\r\n", base,
+			      authority);
+
+	f->answer = ANSWER_GIVEN;
+	f->verdict = (struct proxy_verdict){ .reason = "no" };
+	for (; size + (size_t)length < sizeof(block); size += (size_t)length)
+		memcpy(block + size, request, (size_t)length);
+	for (int idle = 0; idle < 200 && sent < FAR;) {
+		ssize_t n = send(client, block + sent % size,
+				 size - sent % size, MSG_NOSIGNAL);
+
+		spin(f);
+		sent += n > 0 ? (size_t)n : 0;
+		idle = n > 0 ? 0 : idle + 1;
+		if (n < 0)
+			usleep(500);
+	}
+	if (sent >= FAR)
+		fail_msg("%zu bytes of requests were taken", sent);
+	want_in(get_head(f, client), "HTTP/1.1 403 Forbidden\r\n");
+	leave(f, client);
+}
+
 /* Upgrades and tunnels */
 
 static void test_websocket(void **state)
@@ -1728,6 +1761,7 @@ int main(void)
 		TEST(test_interim_flood),
 		TEST(test_large_bodies),
 		TEST(test_back_pressure),
+		TEST(test_deaf_client),
 		TEST(test_websocket),
 		TEST(test_upgrade_refused),
 		TEST(test_connect),

@@ -49,7 +49,10 @@ static const struct {
 	uint64_t args[4];
 	unsigned int want;
 } rows[] = {
-#define ROW(...) { __LINE__, __VA_ARGS__ }
+#define ROW(...)                      \
+	{                             \
+		__LINE__, __VA_ARGS__ \
+	}
 	ROW(PLAIN, "read", { 0 }, ALLOW),
 	ROW(PLAIN, "socket", { AF_INET, SOCK_STREAM, 0 }, ALLOW),
 	ROW(PLAIN, "socket", { AF_INET6, SOCK_DGRAM, 0 }, ALLOW),

@@ -1,0 +1,124 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Precedence of the filesystem lists, on a real tree.
+
+local support = require("spec.lua.support")
+local decide = require("srt.decide_path")
+local paths = require("srt.paths")
+local tree = require("spec.lua.tree")
+
+local function rules_of(top, lists)
+  return decide.compile(tree.profile(top, lists), { cwd = top, home = top .. "/home" })
+end
+
+-- One row: name, lists, { path = "rw" | "r" | "" }
+local ROWS = {
+  { "nothing is writable by default", {}, { a = "r", ["a/f"] = "r" } },
+  { "a denied folder covers what is below", { denyRead = { "a" } }, { a = "", ["a/f"] = "", b = "r" } },
+  { "an allowed folder below a denied one", { denyRead = { "a" }, allowRead = { "a/b" } },
+    { a = "", ["a/f"] = "", ["a/b"] = "r", ["a/b/f"] = "r" } },
+  { "a denied one below that", { denyRead = { "a", "a/b/c" }, allowRead = { "a/b" } },
+    { ["a/b/f"] = "r", ["a/b/c"] = "", ["a/b/c/f"] = "" } },
+  { "allowRead wins at an equal path", { denyRead = { "a" }, allowRead = { "a" } }, { a = "r", ["a/f"] = "r" } },
+  { "allowRead above does not lift", { denyRead = { "a/b" }, allowRead = { "a" } }, { a = "r", ["a/b"] = "" } },
+  { "allowRead does not lift a denied file in it", { denyRead = { "a/f" }, allowRead = { "a" } }, { ["a/f"] = "" } },
+  { "allowWrite below a denied folder opens reading", { denyRead = { "a" }, allowWrite = { "a/b" } },
+    { ["a/f"] = "", ["a/b"] = "rw", ["a/b/f"] = "rw" } },
+  { "denyRead at the very path of allowWrite holds", { denyRead = { "a" }, allowWrite = { "a" } }, { a = "", ["a/f"] = "" } },
+  { "denyRead below allowWrite", { denyRead = { "a/b" }, allowWrite = { "a" } }, { a = "rw", ["a/b"] = "", ["a/b/f"] = "" } },
+  { "denyWrite below allowWrite", { allowWrite = { "." }, denyWrite = { "a/f" } }, { a = "rw", ["a/f"] = "r", ["a/b"] = "rw" } },
+  { "denyWrite above allowWrite", { allowWrite = { ".", "a/b" }, denyWrite = { "a" } }, { ["a/b"] = "r", b = "rw" } },
+  { "denyWrite equals allowWrite", { allowWrite = { "a" }, denyWrite = { "a" } }, { a = "r" } },
+  { "the root denied, some allowed", { denyRead = { "/" }, allowRead = { "a" }, allowWrite = { "a/b" } },
+    { ["/"] = "", ["/etc"] = "", a = "r", ["a/b"] = "rw", b = "" } },
+  { "the root writable", { allowWrite = { "/" }, denyWrite = { "a" } }, { ["/"] = "rw", ["/etc"] = "rw", a = "r" } },
+  { "a denied link means its target", { denyRead = { "link" } }, { ["a/b"] = "", ["a/b/f"] = "", ["a/f"] = "r" } },
+  { "a planted link allows nothing", { allowWrite = { "link" } }, { ["a/b"] = "r" } },
+  { "through a planted link either", { allowWrite = { "link/c" } }, { ["a/b/c"] = "r" } },
+  { "a loop of links denies nothing else", { denyRead = { "loop" }, allowWrite = { "." } }, { a = "rw" } },
+  { "what does not exist allows nothing", { allowWrite = { "nowhere" } }, { [""] = "r" } },
+  { "spelled oddly", { denyRead = { "./b/..//a/./b/" } }, { ["a/b"] = "", ["a/f"] = "r" } },
+}
+
+describe("paths", function()
+  local top
+  setup(function()
+    top = tree.make({ "a/", "a/f", "a/b/", "a/b/f", "a/b/c/", "a/b/c/f", "b/", "home/" },
+      { link = "a/b", loop = "loop2", loop2 = "loop" })
+  end)
+  teardown(function() tree.remove(top) end)
+
+  for _, row in ipairs(ROWS) do
+    it(row[1], function()
+      local rules = rules_of(top, row[2])
+      for path, want in pairs(row[3]) do
+        local real = path:sub(1, 1) == "/" and path or path == "" and top or top .. "/" .. path
+        local state = rules:at(real)
+        assert.equal(want, (state.read and "r" or "") .. (state.write and "w" or ""), path)
+      end
+    end)
+  end
+
+  it("names the rule that decided", function()
+    local rules = rules_of(top, { allowWrite = { "." }, denyWrite = { "a/f" }, denyRead = { "b" } })
+    assert.equal("a/f", rules:at(top .. "/a/f").writeRule.given)
+    assert.equal("b", rules:at(top .. "/b").readRule.given)
+    assert.equal("b", rules:at(top .. "/b").writeRule.given)
+    assert.equal(".", rules:at(top .. "/a").writeRule.given)
+  end)
+
+  it("keeps the sandbox's own folders out of it", function()
+    local rules = rules_of(top, { denyRead = { "/dev/null", "/proc/version" }, denyWrite = { "/dev" } })
+    assert.is_true(rules:at("/dev/null").read)
+    assert.is_true(rules:at("/proc/version").read)
+    assert.is_true(#rules.notes >= 3)
+  end)
+
+  it("never lets anything write to kernel interfaces", function()
+    local rules = rules_of(top, { allowWrite = { "/", "/sys" } })
+    assert.is_false(rules:at("/sys").write)
+    assert.is_false(rules:at("/sys/kernel").write)
+    assert.is_true(rules:at("/usr").write)
+  end)
+
+  it("holds the place of a missing protected name", function()
+    local rules = rules_of(top, { allowWrite = { "." }, denyWrite = { ".tool/commands", "a/f/x", "new" } })
+    assert.truthy(rules.placeholders[top .. "/.tool"])
+    assert.truthy(rules.placeholders[top .. "/new"])
+    assert.is_false(rules:at(top .. "/.tool").write)
+    assert.is_nil(rules.placeholders[top .. "/a/f/x"])
+  end)
+
+  it("needs no place where nothing can be made", function()
+    local rules = rules_of(top, { denyWrite = { "new" } })
+    assert.is_nil(next(rules.placeholders))
+  end)
+
+  it("lets nothing change the temporary directory's rule", function()
+    local rules = decide.compile(tree.profile(top, { denyRead = { "/" }, denyWrite = { "/" } }),
+      { cwd = top, tempDir = top .. "/tmp" })
+    assert.is_true(rules:at(top .. "/tmp/x").write)
+    assert.is_false(rules:at(top .. "/tmpx").read)
+  end)
+end)
+
+describe("spelling", function()
+  local ctx = { cwd = "/w", home = "/h" }
+  for given, want in pairs({ ["a"] = "/w/a", ["."] = "/w", ["~"] = "/h", ["~/x"] = "/h/x", ["/a/../b/"] = "/b",
+    ["../.."] = "/", ["//a//b"] = "/a/b", ["a/./b"] = "/w/a/b" }) do
+    it(given, function() assert.equal(want, paths.expand(given, ctx)) end)
+  end
+  for _, given in ipairs({ "", "a\0b", "$HOME/x", "~nosuchuser_xyz/a" }) do
+    it("refuses " .. given:gsub("%z", "NUL"), function()
+      local path, reason = paths.expand(given, ctx)
+      assert.is_nil(path)
+      assert.is_string(reason)
+    end)
+  end
+  it("says when there is no home", function()
+    local path, reason = paths.expand("~/x", { cwd = "/w" })
+    assert.is_nil(path)
+    assert.truthy(reason:find("home", 1, true))
+  end)
+end)
+
+assert(support)

@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The plan says what the decisions say: random policies over a real tree, the
+-- mounts replayed in a model, the decision module as oracle.
+
+require("spec.lua.support")
+local decide = require("srt.decide_path")
+local namespaces = require("backends.namespaces")
+local paths = require("srt.paths")
+local tree = require("spec.lua.tree")
+
+local NAMES = { "a", "b", "a-b" }
+local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
+
+-- All folders three deep, with a file in each.
+local function all_paths()
+  local list = {}
+  local function add(prefix, depth)
+    for _, name in ipairs(NAMES) do
+      list[#list + 1] = prefix .. name .. "/"
+      list[#list + 1] = prefix .. name .. "/f"
+      if depth > 1 then add(prefix .. name .. "/", depth - 1) end
+    end
+  end
+  add("", 3)
+  return list
+end
+
+local function compile(top, lists, more)
+  local ctx = { cwd = top, env = {}, features = { landlock = 7 }, tempDir = more and more.tempDir }
+  local rules = decide.compile(tree.profile(top, lists), ctx)
+  local plan = {}
+  namespaces.ids(plan)
+  return assert(namespaces.compile(tree.profile(top, lists), rules, ctx, plan)), rules
+end
+
+-- What the mounts leave of a path: the last one at or above it counts.
+local function replay(plan, path)
+  local state = plan.rootReadOnly and "r" or "rw"
+  for _, step in ipairs(plan.mounts) do
+    if paths.below(path, step.target) then
+      if step.op == "bind" then
+        state = step.readOnly and "r" or "rw"
+      elseif step.op == "mask" or step.op == "scaffold" then
+        state = ""
+      elseif step.op ~= "proc" and step.op ~= "dev" then
+        error("unknown step " .. step.op)
+      end
+    end
+  end
+  return state
+end
+
+-- Can every target be reached: exists, or is a slot of what covers it?
+local function reachable(plan, step, index)
+  for i = index - 1, 1, -1 do
+    local other = plan.mounts[i]
+    if step.target ~= other.target and paths.below(step.target, other.target) then
+      if other.op == "bind" then return true end
+      if other.op ~= "scaffold" then return false end
+      local rest = step.target:sub(other.target == "/" and 2 or #other.target + 2)
+      for _, slot in ipairs(other.slots) do
+        if slot.path == rest then return true end
+      end
+      return false
+    end
+  end
+  return true
+end
+
+local function state_text(state)
+  return (state.read and "r" or "") .. (state.write and "w" or "")
+end
+
+describe("plans", function()
+  local top, everything
+  setup(function()
+    everything = all_paths()
+    top = tree.make(everything)
+  end)
+  teardown(function() tree.remove(top) end)
+
+  local function random_lists(random)
+    local lists = {}
+    for _, name in ipairs(LISTS) do
+      lists[name] = {}
+      for i = 1, random(0, 4) do lists[name][i] = everything[random(#everything)] end
+    end
+    if random(10) == 1 then lists.denyRead[#lists.denyRead + 1] = "/" end
+    if random(10) == 1 then lists.allowWrite[#lists.allowWrite + 1] = "." end
+    return lists
+  end
+
+  it("mean what the decisions say, for random policies", function()
+    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
+    math.randomseed(seed)
+    local rounds = os.getenv("SRT_LONG") and 20000 or 400
+    for round = 1, rounds do
+      local lists = random_lists(math.random)
+      local plan, rules = compile(top, lists)
+      local what = ("seed %d round %d: %s"):format(seed, round, require("srt.json").encode(lists))
+      for _, entry in ipairs(everything) do
+        local path = paths.normalize(top .. "/" .. entry)
+        assert.equal(state_text(rules:at(path)), replay(plan, path), what .. " " .. path)
+      end
+      for index, step in ipairs(plan.mounts) do
+        assert.is_true(reachable(plan, step, index), what .. " " .. step.target)
+      end
+    end
+  end)
+
+  it("pin every folder between a protected path and the top that is writable", function()
+    local plan = compile(top, { allowWrite = { "." }, denyWrite = { "a/b/f" } })
+    local bound = {}
+    for _, step in ipairs(plan.mounts) do bound[step.target] = step.op .. (step.readOnly and " ro" or " rw") end
+    assert.equal("bind rw", bound[top])
+    assert.equal("bind rw", bound[top .. "/a"])
+    assert.equal("bind rw", bound[top .. "/a/b"])
+    assert.equal("bind ro", bound[top .. "/a/b/f"])
+  end)
+
+  it("let Landlock allow what is writable, and nothing else", function()
+    local plan = compile(top, { allowWrite = { "a", "b/a" }, denyWrite = { "a/b" } })
+    assert.same({ top .. "/a", top .. "/b/a", "/dev", "/proc" }, plan.writable)
+  end)
+
+  it("cover a denied root with ways through to what is allowed", function()
+    local plan = compile(top, { denyRead = { "/" }, allowRead = { "/usr" } })
+    assert.equal("scaffold", plan.mounts[1].op)
+    assert.equal("/", plan.mounts[1].target)
+    local slots = {}
+    for _, slot in ipairs(plan.mounts[1].slots) do slots[slot.path] = true end
+    assert.is_true(slots.usr and slots.proc and slots.dev)
+  end)
+
+  it("do without Landlock where it would break renames, and say so in the rules", function()
+    local ctx = { cwd = top, env = {}, features = { landlock = 1 } }
+    local profile = tree.profile(top, {})
+    local plan = {}
+    namespaces.ids(plan)
+    assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx, plan))
+    assert.is_false(plan.landlock)
+    assert.is_false(plan.scopeSignals)
+    local found = false
+    for _, rule in ipairs(plan.seccomp) do found = found or rule.call == "kill" end
+    assert.is_true(found)
+  end)
+end)
+
+describe("environment", function()
+  local function env(profile_env, given, more)
+    local ctx = { cwd = "/", env = given, features = { landlock = 7 }, tempDir = "/tmp/x" }
+    local profile = tree.profile("/", {})
+    profile.env = profile_env
+    for key, value in pairs(more or {}) do profile[key] = value end
+    local plan = {}
+    namespaces.ids(plan)
+    assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx, plan))
+    local map = {}
+    for _, entry in ipairs(plan.env) do
+      local name, value = entry:match("^([^=]*)=(.*)$")
+      map[name] = value
+    end
+    return map
+  end
+
+  it("passes the caller's and adds what the sandbox needs", function()
+    local map = env({}, { A = "1", HTTP_PROXY = "http://host:1", http_proxy = "x", TMPDIR = "/t" })
+    assert.equal("1", map.A)
+    assert.is_nil(map.HTTP_PROXY)
+    assert.is_nil(map.http_proxy)
+    assert.equal("/tmp/x", map.TMPDIR)
+    assert.equal("1", map.SANDBOX_RUNTIME)
+  end)
+
+  it("does what the policy says last", function()
+    local map = env({ set = { A = "2", TMPDIR = "/mine" }, unset = { "B" }, pass = { "A", "B", "C" } },
+      { A = "1", B = "1", C = "1", D = "1" })
+    assert.same({ "2", nil, "1", nil, "/mine" }, { map.A, map.B, map.C, map.D, map.TMPDIR })
+  end)
+
+  it("names the proxy in both cases of letters, with the network open", function()
+    local network = { enabled = true, namesHost = function(host) return host == "127.0.0.1" end }
+    local map = env({}, {}, { network = network })
+    for _, name in ipairs({ "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY" }) do
+      assert.equal("http://127.0.0.1:3128", map[name])
+      assert.equal(map[name], map[name:lower()])
+    end
+    assert.equal("localhost,::1", map.NO_PROXY)
+    assert.equal(map.NO_PROXY, map.no_proxy)
+  end)
+end)
