@@ -22,6 +22,17 @@ local function extents(name)
   return list, total
 end
 
+-- CHOWN, SETGID, SETUID, SYS_ADMIN: what mapping many ids and making masks
+-- that belong to none of them takes. A root without them (in a container) is
+-- mapped like anybody else, and gets no capabilities.
+local MAPPING_CAPS = 1 << 0 | 1 << 6 | 1 << 7 | 1 << 21
+
+local function can_map()
+  local status = sys.readfile("/proc/self/status") or ""
+  local effective = tonumber(status:match("CapEff:%s*(%x+)") or "0", 16)
+  return effective & MAPPING_CAPS == MAPPING_CAPS
+end
+
 --- The maps, and for a root caller the id that is left out of them. Known before
 --- the policy is, so that the namespaces can be built while it is loaded.
 ---@param plan table filled
@@ -29,7 +40,7 @@ function namespaces.ids(plan)
   local uid, gid = sys.ids()
   local uids, total = extents("uid_map")
   plan.closeProc = uid == 0
-  plan.rootCaller = uid == 0 and total > 1
+  plan.rootCaller = uid == 0 and total > 1 and can_map()
   plan.maskOwner = 0
   plan.caps = 0
   if not plan.rootCaller then

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 #include "core/terminal.h"
@@ -36,7 +37,9 @@ void supervise_block(void)
 	sigset_t set;
 
 	handled_signals(&set);
-	/* For tcsetpgrp(3) from the background. */
+	/* We stop when PID 1 says that the command did, not by ourselves. */
+	sigaddset(&set, SIGTTIN);
+	/* For tcsetpgrp(3) from the background, too. */
 	sigaddset(&set, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -127,6 +130,17 @@ static int watch(struct supervisor *s, uv_poll_t *poll, int fd,
 	return uv_poll_start(poll, UV_READABLE, callback);
 }
 
+/* Each client of the proxy takes two descriptors. */
+static void raise_file_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 		  struct outcome *out)
 {
@@ -142,6 +156,7 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s.signals < 0)
 		return -errno;
+	raise_file_limit();
 	terminal_open(&s.terminal);
 	error = watch(&s, &s.control_poll, sandbox->control, on_control);
 	if (!error)
