@@ -67,9 +67,8 @@ static void restore_caller(const struct caller *caller)
 	struct sigaction action = { 0 };
 
 	for (int sig = 1; sig < NSIG; sig++) {
-		action.sa_handler = sigismember(&caller->ignored, sig) ?
-					    SIG_IGN :
-					    SIG_DFL;
+		action.sa_handler =
+			sigismember(&caller->ignored, sig) ? SIG_IGN : SIG_DFL;
 		(void)sigaction(sig, &action, NULL);
 	}
 	(void)setrlimit(RLIMIT_NOFILE, &files);
@@ -92,14 +91,12 @@ static int confine(const struct plan *plan, const struct sock_fprog *filter,
 	int error = close_others(plan);
 
 	if (error)
-		return failure_set(failure, -error,
-				   "cannot close descriptors");
+		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
 	error = caps_drop(plan->caps);
 	if (error)
-		return failure_set(failure, -error,
-				   "cannot drop capabilities");
+		return failure_set(failure, -error, "cannot drop capabilities");
 	if (ruleset >= 0) {
 		error = landlock_enter(ruleset);
 		if (error)
@@ -115,8 +112,8 @@ static int confine(const struct plan *plan, const struct sock_fprog *filter,
 
 static _Noreturn void command_main(const struct plan *plan,
 				   const struct caller *caller,
-				   const struct sock_fprog *filter,
-				   int ruleset, int report)
+				   const struct sock_fprog *filter, int ruleset,
+				   int report)
 {
 	struct command_report result = { 0 };
 

@@ -11,8 +11,7 @@
  * @locks: filled with a lock for each placeholder; plan->placeholder_count long
  * Return: 0 or -errno, @failure filled; holdings_remove() is owed either way.
  */
-int holdings_make(const struct plan *plan, int *locks,
-		  struct failure *failure);
+int holdings_make(const struct plan *plan, int *locks, struct failure *failure);
 
 /**
  * holdings_remove() - remove them, but for what somebody else needs still

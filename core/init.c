@@ -139,8 +139,8 @@ static void read_report(struct init *init)
 	close(init->report);
 	init->report = -1;
 	if (size == sizeof(report)) {
-		message.kind = report.not_run ? MESSAGE_NOT_RUN :
-						MESSAGE_FAILED;
+		message.kind =
+			report.not_run ? MESSAGE_NOT_RUN : MESSAGE_FAILED;
 		message.value = report.not_run;
 		message.failure = report.failure;
 	}
@@ -197,11 +197,9 @@ _Noreturn void init_run(const struct plan *plan, const struct caller *caller,
 				 { .events = POLLIN } };
 
 	init.signals = open_signals();
-	init.command =
-		init.signals < 0 ?
-			-errno :
-			command_start(plan, caller, filter, ruleset,
-				      &init.report);
+	init.command = init.signals < 0 ? -errno
+					: command_start(plan, caller, filter,
+							ruleset, &init.report);
 	if (init.command < 0) {
 		struct message message = { .kind = MESSAGE_FAILED };
 

@@ -24,16 +24,16 @@
 /* What libseccomp takes. */
 #define HEAP_OF_FILTER (640UL << 10)
 #define SHARED_SIZE (256UL << 20)
-#define NAMESPACES                                                        \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |      \
+#define NAMESPACES                                                   \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 struct shared *shared_new(void)
 {
 	/* Pages come as they are touched. */
-	struct shared *shared = mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE,
-				     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE,
-				     -1, 0);
+	struct shared *shared =
+		mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (shared == MAP_FAILED)
 		return NULL;
@@ -55,10 +55,10 @@ void *shared_alloc(struct shared *shared, size_t size)
 struct janitor {
 	struct shared *shared;
 	int host;
-	int child;	/* socket to PID 1 while it is set up */
-	pid_t pid;	/* PID 1 */
+	int child; /* socket to PID 1 while it is set up */
+	pid_t pid; /* PID 1 */
 	int pidfd;
-	int *locks;	/* NULL until something was made */
+	int *locks; /* NULL until something was made */
 };
 
 static int write_map(pid_t pid, const char *name,
@@ -75,10 +75,11 @@ static int write_map(pid_t pid, const char *name,
 					 extents[i].first, extents[i].count);
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
 	error = sys_missing("map") ? -EPERM : sys_write_file(path, text);
-	return error ? failure_set(failure, -error, "cannot write the %s of "
-						    "the user namespace",
-				   name) :
-		       0;
+	return error ? failure_set(failure, -error,
+				   "cannot write the %s of "
+				   "the user namespace",
+				   name)
+		     : 0;
 }
 
 static int write_maps(const struct plan *plan, pid_t pid,
@@ -91,10 +92,9 @@ static int write_maps(const struct plan *plan, pid_t pid,
 	error = sys_write_file(path, "deny");
 	if (error)
 		return failure_set(failure, -error, "cannot write %s", path);
-	error = write_map(pid, "uid_map", plan->uids, plan->uid_count,
-			  failure);
-	return error ? error :
-		       write_map(pid, "gid_map", plan->gids, plan->gid_count,
+	error = write_map(pid, "uid_map", plan->uids, plan->uid_count, failure);
+	return error ? error
+		     : write_map(pid, "gid_map", plan->gids, plan->gid_count,
 				 failure);
 }
 
@@ -137,8 +137,7 @@ static void leave(struct janitor *janitor)
 		_exit(1);
 }
 
-static int build(struct janitor *janitor, int control,
-		 struct failure *failure)
+static int build(struct janitor *janitor, int control, struct failure *failure)
 {
 	int pair[2], error;
 
@@ -148,8 +147,8 @@ static int build(struct janitor *janitor, int control,
 	error = clone_child(janitor, control, pair[1], failure);
 	leave(janitor);
 	sys_warm_heap(HEAP_OF_FILTER);
-	return error ? error :
-		       write_maps(&janitor->shared->plan, janitor->pid,
+	return error ? error
+		     : write_maps(&janitor->shared->plan, janitor->pid,
 				  failure);
 }
 
@@ -183,8 +182,8 @@ static int send_filter(struct janitor *janitor, struct failure *failure)
 				    "cannot hand over the seccomp filter");
 	free(program.filter);
 	if (!error)
-		error = sys_send(janitor->child, &message, sizeof(message),
-				 &fd, 1);
+		error = sys_send(janitor->child, &message, sizeof(message), &fd,
+				 1);
 	return error == -EPIPE ? 0 : error; /* PID 1 says why it ended */
 }
 
@@ -232,10 +231,9 @@ static void end_all(const struct janitor *janitor)
 
 _Noreturn void janitor_main(struct shared *shared, int host, int control)
 {
-	struct janitor janitor = { .shared = shared,
-				   .host = host,
-				   .child = -1,
-				   .pidfd = -1 };
+	struct janitor janitor = {
+		.shared = shared, .host = host, .child = -1, .pidfd = -1
+	};
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
 

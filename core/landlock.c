@@ -12,11 +12,11 @@
 #include "core/system.h"
 
 #define WRITE_FILE LANDLOCK_ACCESS_FS_WRITE_FILE
-#define ENTRIES                                                             \
-	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |   \
-	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |       \
-	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |       \
-	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |     \
+#define ENTRIES                                                           \
+	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
+	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |     \
+	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |     \
+	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |   \
 	 LANDLOCK_ACCESS_FS_MAKE_SYM)
 
 /* What each ABI of the kernel adds to the write layer. */
@@ -53,9 +53,9 @@ static int allow(const struct layer *layer, int fd)
 	rule.allowed_access =
 		layer->files | (S_ISDIR(st.st_mode) ? layer->entries : 0);
 	return syscall(SYS_landlock_add_rule, layer->ruleset,
-		       LANDLOCK_RULE_PATH_BENEATH, &rule, 0U) ?
-		       -errno :
-		       0;
+		       LANDLOCK_RULE_PATH_BENEATH, &rule, 0U)
+		       ? -errno
+		       : 0;
 }
 
 static int allow_path(const struct layer *layer, const char *path)
@@ -125,8 +125,8 @@ int landlock_build(const struct plan *plan, int *out, struct failure *failure)
 	if (!attr.handled_access_fs && !attr.scoped)
 		return 0;
 	size = attr.scoped ? sizeof(attr) : sizeof(attr.handled_access_fs);
-	layer.ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, size,
-				     0U);
+	layer.ruleset =
+		(int)syscall(SYS_landlock_create_ruleset, &attr, size, 0U);
 	if (layer.ruleset < 0)
 		return failure_set(failure, errno,
 				   "cannot make the Landlock ruleset");

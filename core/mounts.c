@@ -14,10 +14,10 @@
 #include "core/system.h"
 
 #define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
-#define MNT_DETACH_ 2		 /* sys/mount.h clashes with linux/mount.h */
-#define MS_PRIVATE_ (1UL << 18)	 /* likewise */
-#define AT_RECURSIVE_ 0x8000	 /* fcntl.h has it from glibc 2.37 */
-#define MASK_HOME "/proc"	 /* never a source: ours replaces it */
+#define MNT_DETACH_ 2		/* sys/mount.h clashes with linux/mount.h */
+#define MS_PRIVATE_ (1UL << 18) /* likewise */
+#define AT_RECURSIVE_ 0x8000	/* fcntl.h has it from glibc 2.37 */
+#define MASK_HOME "/proc"	/* never a source: ours replaces it */
 
 /* What mounts_apply() works on: descriptors owned by it. */
 struct builder {
@@ -38,14 +38,13 @@ static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 		if (mkdirat(dir, name, mode))
 			return -errno;
 	} else {
-		fd = openat(dir, name,
-			    O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
+		fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
+			    mode);
 		if (fd < 0)
 			return -errno;
 	}
-	if (plan->root_caller &&
-	    fchownat(dir, name, plan->mask_owner, (gid_t)-1,
-		     AT_SYMLINK_NOFOLLOW))
+	if (plan->root_caller && fchownat(dir, name, plan->mask_owner,
+					  (gid_t)-1, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return 0;
 }
@@ -96,8 +95,7 @@ static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 		if (error)
 			return error;
 	}
-	if (plan->root_caller &&
-	    fchown(dir, plan->mask_owner, (gid_t)-1))
+	if (plan->root_caller && fchown(dir, plan->mask_owner, (gid_t)-1))
 		return -errno;
 	return fchmod(dir, 0111) ? -errno : 0;
 }
@@ -214,9 +212,9 @@ static int apply_mask(struct builder *b, size_t index)
 /* Makes one entry of a mounted file system read-only, in place. */
 static int make_read_only(int dir, const char *name)
 {
-	owned_fd int tree = sys_open_tree(
-		dir, name,
-		AT_RECURSIVE_ | AT_SYMLINK_NOFOLLOW | OPEN_TREE_CLONE);
+	owned_fd int tree = sys_open_tree(dir, name,
+					  AT_RECURSIVE_ | AT_SYMLINK_NOFOLLOW |
+						  OPEN_TREE_CLONE);
 	int error;
 
 	if (tree < 0)
@@ -306,8 +304,10 @@ static int dev_mount(int dev, const char *name, const char *type,
 static int dev_links(int dev)
 {
 	static const char *const links[][2] = {
-		{ "pts/ptmx", "ptmx" },		{ "/proc/self/fd", "fd" },
-		{ "/proc/self/fd/0", "stdin" }, { "/proc/self/fd/1", "stdout" },
+		{ "pts/ptmx", "ptmx" },
+		{ "/proc/self/fd", "fd" },
+		{ "/proc/self/fd/0", "stdin" },
+		{ "/proc/self/fd/1", "stdout" },
 		{ "/proc/self/fd/2", "stderr" },
 	};
 
@@ -394,8 +394,8 @@ static bool root_is_scaffold(const struct plan *plan)
 static int apply_steps(struct builder *b)
 {
 	static const char *const names[] = {
-		[MOUNT_BIND] = "bind",	     [MOUNT_MASK] = "mask",
-		[MOUNT_SCAFFOLD] = "mask",   [MOUNT_PROC] = "mount proc at",
+		[MOUNT_BIND] = "bind",	       [MOUNT_MASK] = "mask",
+		[MOUNT_SCAFFOLD] = "mask",     [MOUNT_PROC] = "mount proc at",
 		[MOUNT_DEV] = "mount /dev at",
 	};
 	int error;
@@ -418,9 +418,9 @@ static int make_private(void)
 	struct srt_mount_attr attr = { .propagation = MS_PRIVATE_ };
 
 	return syscall(SYS_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE_, &attr,
-		       sizeof(attr)) ?
-		       -errno :
-		       0;
+		       sizeof(attr))
+		       ? -errno
+		       : 0;
 }
 
 /* The new root is a clone of the whole tree, stacked over "/". */
@@ -443,16 +443,16 @@ static int open_roots(struct builder *b)
 			return failure_set(b->failure, -error,
 					   "cannot attach the masks");
 	}
-	b->new_root = clone_tree(b->old_root,
-				 scaffold ? MASK_HOME "/scaffold0" : "/",
-				 attributes);
+	b->new_root =
+		clone_tree(b->old_root, scaffold ? MASK_HOME "/scaffold0" : "/",
+			   attributes);
 	if (b->new_root < 0)
 		return failure_set(b->failure, -b->new_root,
 				   "cannot clone the mount tree");
 	error = sys_move_mount(b->new_root, AT_FDCWD, "/");
 	return error ? failure_set(b->failure, -error,
-				   "cannot attach the new root") :
-		       0;
+				   "cannot attach the new root")
+		     : 0;
 }
 
 static int pivot(struct builder *b)

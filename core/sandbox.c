@@ -58,7 +58,8 @@ static void advise(struct failure *failure)
 		 cure);
 }
 
-/* The janitor's last words, if it failed; blocks until it has spoken or ended. */
+/* The janitor's last words, if it failed; blocks until it has spoken or ended.
+ */
 static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 {
 	struct message message;

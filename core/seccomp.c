@@ -74,19 +74,18 @@ static int add_rule(scmp_filter_ctx context, bool foreign,
 		return 0;
 	for (size_t i = 0; i < rule->arg_count; i++) {
 		const struct seccomp_arg *arg = &rule->args[i];
-		enum scmp_compare op = arg->above   ? SCMP_CMP_GE :
-				       arg->differs ? SCMP_CMP_NE :
-						      SCMP_CMP_MASKED_EQ;
+		enum scmp_compare op = arg->above     ? SCMP_CMP_GE
+				       : arg->differs ? SCMP_CMP_NE
+						      : SCMP_CMP_MASKED_EQ;
 
-		args[i] = op == SCMP_CMP_MASKED_EQ ?
-				  SCMP_CMP64(arg->index, op, arg->mask,
-					     arg->value) :
-				  SCMP_CMP64(arg->index, op, arg->value, 0);
+		args[i] = op == SCMP_CMP_MASKED_EQ
+				  ? SCMP_CMP64(arg->index, op, arg->mask,
+					       arg->value)
+				  : SCMP_CMP64(arg->index, op, arg->value, 0);
 	}
-	return seccomp_rule_add_array(context,
-				      SCMP_ACT_ERRNO((uint16_t)rule->error),
-				      call, (unsigned int)rule->arg_count,
-				      args);
+	return seccomp_rule_add_array(
+		context, SCMP_ACT_ERRNO((uint16_t)rule->error), call,
+		(unsigned int)rule->arg_count, args);
 }
 
 /*
@@ -97,8 +96,8 @@ static int add_rule(scmp_filter_ctx context, bool foreign,
 static const struct sock_filter *unknown_calls(uint32_t arch, size_t *count)
 {
 	static struct sock_filter code[6];
-	uint32_t audit = arch == SCMP_ARCH_X86_64 ? AUDIT_ARCH_X86_64 :
-						    AUDIT_ARCH_AARCH64;
+	uint32_t audit = arch == SCMP_ARCH_X86_64 ? AUDIT_ARCH_X86_64
+						  : AUDIT_ARCH_AARCH64;
 
 	code[0] = (struct sock_filter)BPF_STMT(
 		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
@@ -110,15 +109,14 @@ static const struct sock_filter *unknown_calls(uint32_t arch, size_t *count)
 					       0x40000000, 2, 0);
 	code[4] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K,
 					       SECCOMP_UNKNOWN_FROM, 0, 1);
-	code[5] = (struct sock_filter)BPF_STMT(
-		BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	code[5] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+					       SECCOMP_RET_ERRNO | ENOSYS);
 	*count = ARRAY_SIZE(code);
 	return code;
 }
 
-int seccomp_build(const struct seccomp_rule *rules, size_t count,
-		  uint32_t arch, struct sock_fprog *out,
-		  struct failure *failure)
+int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
+		  struct sock_fprog *out, struct failure *failure)
 {
 	scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW);
 	const struct sock_filter *head;
@@ -145,15 +143,15 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count,
 	if (context)
 		seccomp_release(context);
 	return error ? failure_set(failure, -error,
-				   "cannot build the seccomp filter (%s)", at) :
-		       0;
+				   "cannot build the seccomp filter (%s)", at)
+		     : 0;
 }
 
 int seccomp_install(const struct sock_fprog *program)
 {
 	if (sys_missing("seccomp"))
 		return -ENOSYS;
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, program) ?
-		       -errno :
-		       0;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0UL, program)
+		       ? -errno
+		       : 0;
 }

@@ -23,9 +23,8 @@
  * @out: program; @out->filter is owned by the caller (free)
  * Return: 0 or -errno, @failure filled.
  */
-int seccomp_build(const struct seccomp_rule *rules, size_t count,
-		  uint32_t arch, struct sock_fprog *out,
-		  struct failure *failure);
+int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
+		  struct sock_fprog *out, struct failure *failure);
 
 /**
  * seccomp_install() - put the calling thread under a program for good

@@ -23,8 +23,8 @@ struct supervisor {
 
 static void handled_signals(sigset_t *set)
 {
-	static const int signals[] = { SIGINT,	SIGTERM, SIGHUP,
-				       SIGQUIT, SIGUSR1, SIGUSR2,
+	static const int signals[] = { SIGINT,	 SIGTERM, SIGHUP,
+				       SIGQUIT,	 SIGUSR1, SIGUSR2,
 				       SIGWINCH, SIGTSTP, SIGCONT };
 
 	sigemptyset(set);
@@ -141,8 +141,7 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
-		  struct outcome *out)
+int supervise_run(uv_loop_t *loop, struct sandbox *sandbox, struct outcome *out)
 {
 	struct supervisor s = { .loop = loop,
 				.sandbox = sandbox,

@@ -45,8 +45,8 @@ int sys_mount_attr(int fd, bool recursive, uint64_t set, uint64_t clear)
 
 	if (sys_missing("mount_setattr"))
 		return -ENOSYS;
-	return result(syscall(SYS_mount_setattr, fd, "", flags, &attr,
-			      sizeof(attr)));
+	return result(
+		syscall(SYS_mount_setattr, fd, "", flags, &attr, sizeof(attr)));
 }
 
 int sys_fsopen(const char *type)
@@ -56,9 +56,9 @@ int sys_fsopen(const char *type)
 
 int sys_fsconfig(int fs, const char *key, const char *value)
 {
-	unsigned int command = !key   ? FSCONFIG_CMD_CREATE :
-			       !value ? FSCONFIG_SET_FLAG :
-					FSCONFIG_SET_STRING;
+	unsigned int command = !key	? FSCONFIG_CMD_CREATE
+			       : !value ? FSCONFIG_SET_FLAG
+					: FSCONFIG_SET_STRING;
 
 	return result(syscall(SYS_fsconfig, fs, command, key, value, 0));
 }

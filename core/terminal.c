@@ -7,9 +7,9 @@
 
 void terminal_open(struct terminal *terminal)
 {
-	*terminal = (struct terminal){ .fd = open("/dev/tty",
-						  O_RDWR | O_CLOEXEC |
-							  O_NOCTTY) };
+	*terminal =
+		(struct terminal){ .fd = open("/dev/tty",
+					      O_RDWR | O_CLOEXEC | O_NOCTTY) };
 	if (terminal->fd >= 0 && tcgetpgrp(terminal->fd) == getpgrp())
 		terminal->ours = getpgrp();
 }

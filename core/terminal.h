@@ -28,7 +28,8 @@ void terminal_open(struct terminal *terminal);
  */
 void terminal_take_back(struct terminal *terminal);
 
-/** terminal_hand_over() - when the command goes on: to whom it was taken from */
+/** terminal_hand_over() - when the command goes on: to whom it was taken from
+ */
 void terminal_hand_over(struct terminal *terminal);
 
 /** terminal_close() */

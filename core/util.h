@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pure helpers: owned locals, failures with a text. Nothing here asks the OS. */
+/* Pure helpers: owned locals, failures with a text. Nothing here asks the OS.
+ */
 #ifndef SRT_UTIL_H
 #define SRT_UTIL_H
 

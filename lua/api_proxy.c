@@ -40,8 +40,8 @@ static void set_text(lua_State *L, const char *name,
 static void push_question(lua_State *L, const struct proxy_question *question)
 {
 	lua_createtable(L, 0, 8);
-	lua_pushstring(L, question->kind == PROXY_ASK_CONNECT ? "connect" :
-								"request");
+	lua_pushstring(L, question->kind == PROXY_ASK_CONNECT ? "connect"
+							      : "request");
 	lua_setfield(L, -2, "kind");
 	set_text(L, "host", &question->host);
 	lua_pushinteger(L, question->port);
@@ -103,8 +103,8 @@ static void read_edits(lua_State *L, int table, struct proxy_verdict *verdict)
 		for (size_t i = 0; i < verdict->remove_count; i++) {
 			luaL_checkstack(L, 4, "verdict too large");
 			lua_rawgeti(L, list, (lua_Integer)i + 1);
-			remove[i].data = luaL_checklstring(L, -1,
-							   &remove[i].size);
+			remove[i].data =
+				luaL_checklstring(L, -1, &remove[i].size);
 		}
 	}
 }
@@ -338,8 +338,7 @@ static struct proxy_object *check_open(lua_State *L)
 static int proxy_lua_listen(lua_State *L)
 {
 	struct proxy_object *object = check_open(L);
-	int error = proxy_listen(object->proxy,
-				 (int)luaL_checkinteger(L, 2));
+	int error = proxy_listen(object->proxy, (int)luaL_checkinteger(L, 2));
 
 	if (error)
 		return api_fail(L, -error);

@@ -229,8 +229,7 @@ static void read_numbers(struct reader *r, struct plan *plan)
 		array(r, plan->listen_count, sizeof(*plan->listen_ports));
 	for (size_t i = 0; i < plan->listen_count; i++) {
 		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
-		plan->listen_ports[i] =
-			(uint16_t)luaL_checkinteger(r->L, -1);
+		plan->listen_ports[i] = (uint16_t)luaL_checkinteger(r->L, -1);
 		lua_pop(r->L, 1);
 	}
 	lua_pop(r->L, 1);
@@ -292,8 +291,8 @@ static int sandbox_lua_prepare(lua_State *L)
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	object = lua_newuserdatauv(L, sizeof(*object), 0);
-	*object = (struct object){ .sandbox = { .janitor = -1,
-						.control = -1 } };
+	*object =
+		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
 	luaL_setmetatable(L, SANDBOX);
 	object->shared = r.shared = shared_new();
 	if (!r.shared)
@@ -351,18 +350,18 @@ static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	struct outcome outcome;
-	int error = supervise_run(uv_default_loop(), &object->sandbox,
-				  &outcome);
+	int error =
+		supervise_run(uv_default_loop(), &object->sandbox, &outcome);
 
 	if (error)
 		return luaL_error(L, "event loop: %s", strerror(-error));
 	switch (outcome.kind) {
 	case OUTCOME_ENDED:
-		lua_pushstring(L, WIFSIGNALED(outcome.value) ? "signal" :
-							       "exit");
-		lua_pushinteger(L, WIFSIGNALED(outcome.value) ?
-					   WTERMSIG(outcome.value) :
-					   WEXITSTATUS(outcome.value));
+		lua_pushstring(L,
+			       WIFSIGNALED(outcome.value) ? "signal" : "exit");
+		lua_pushinteger(L, WIFSIGNALED(outcome.value)
+					   ? WTERMSIG(outcome.value)
+					   : WEXITSTATUS(outcome.value));
 		return 2;
 	case OUTCOME_NOT_RUN:
 		lua_pushliteral(L, "notrun");

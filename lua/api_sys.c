@@ -392,12 +392,12 @@ static void push_socket(lua_State *L, int fd)
 		return;
 	lua_pushstring(L, domain == AF_UNIX ? "unix" : "other");
 	lua_setfield(L, -2, "family");
-	lua_pushstring(L, type == SOCK_STREAM	 ? "stream" :
-			  type == SOCK_SEQPACKET ? "seqpacket" :
-						   "other");
+	lua_pushstring(L, type == SOCK_STREAM	   ? "stream"
+			  : type == SOCK_SEQPACKET ? "seqpacket"
+						   : "other");
 	lua_setfield(L, -2, "kind");
-	lua_pushboolean(L, getpeername(fd, (struct sockaddr *)&peer,
-				       &peer_size) == 0);
+	lua_pushboolean(
+		L, getpeername(fd, (struct sockaddr *)&peer, &peer_size) == 0);
 	lua_setfield(L, -2, "connected");
 }
 

@@ -133,13 +133,21 @@ static void add_library(lua_State *B, const char *name, lua_CFunction open,
 	lua_setfield(B, -2, name);
 }
 
+/*
+ * In a coroutine a pcall takes no C stack, so nothing bounds how deep they
+ * nest; but each error that is caught costs time by that depth.
+ */
+#define MAX_PCALLS 150
+
 static int pcall_done(lua_State *B, int status, lua_KContext context)
 {
-	(void)context;
+	struct box *b = box_of(B);
+
+	b->pcalls = (int)context;
 	if (status == LUA_OK || status == LUA_YIELD)
 		return lua_gettop(B);
 	/* A spent budget ends the run, whoever wants to catch it. */
-	if (box_of(B)->spent)
+	if (b->spent)
 		return box_stop(B);
 	lua_pushboolean(B, 0);
 	lua_insert(B, -2);
@@ -148,14 +156,18 @@ static int pcall_done(lua_State *B, int status, lua_KContext context)
 
 static int base_pcall(lua_State *B)
 {
-	int status;
+	struct box *b = box_of(B);
+	int depth = b->pcalls, status;
 
 	luaL_checkany(B, 1);
+	if (depth == MAX_PCALLS)
+		return luaL_error(B, "pcall nested too deeply");
+	b->pcalls = depth + 1;
 	lua_pushboolean(B, 1);
 	lua_insert(B, 1);
-	status =
-		lua_pcallk(B, lua_gettop(B) - 2, LUA_MULTRET, 0, 0, pcall_done);
-	return pcall_done(B, status, 0);
+	status = lua_pcallk(B, lua_gettop(B) - 2, LUA_MULTRET, 0, depth,
+			    pcall_done);
+	return pcall_done(B, status, depth);
 }
 
 /*

@@ -126,7 +126,8 @@ static bool push_function(struct box_task *task, lua_State *B)
 		return true;
 	if (status == LUA_ERRMEM)
 		lua_error(B);
-	if (status == LUA_ERRSYNTAX) {
+	if (status != -1) {
+		/* Also what the compiler's own recursion ended. */
 		collect_syntax(task, B);
 		return false;
 	}

@@ -114,6 +114,7 @@ void box_enter(struct box *b, lua_State *H, bool load)
 		b->hook_count = 1;
 	b->spent = BOX_NOT_SPENT;
 	b->expired = 0;
+	b->pcalls = 0;
 	b->live = ++b->serial;
 	b->running = b->L;
 	lua_settop(b->L, 0);

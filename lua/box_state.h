@@ -52,6 +52,7 @@ struct box_limits {
  * @growths: allocations so far that grew, counted only for tests
  * @left: instructions left of @granted
  * @hook_count: instructions between two hooks
+ * @pcalls: how deep they are nested now
  * @expired: set by the watchdog's signal
  * @serial: of the last run; @live of the one that goes on, or 0. Read-only
  *	objects of another run are over.
@@ -64,7 +65,7 @@ struct box {
 	size_t used, peak, cap;
 	uint64_t growths;
 	int64_t left, granted;
-	int hook_count;
+	int hook_count, pcalls;
 	enum box_spent spent;
 	volatile sig_atomic_t expired;
 	uint64_t serial, live;

@@ -5,6 +5,8 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
 
 #include "lua/box_state.h"
 
@@ -84,32 +86,38 @@ static int str_byte(lua_State *B)
 	return (int)(to - from);
 }
 
+/* Copies what is there already, so that small pieces cost no more. */
+static void fill(char *out, size_t period, size_t total)
+{
+	for (size_t done = period; done < total; done *= 2)
+		memcpy(out + done, out,
+		       done < total - done ? done : total - done);
+}
+
 static int str_rep(lua_State *B)
 {
-	size_t size, gap_size, total;
+	size_t size, gap_size, period, total;
 	const char *s = luaL_checklstring(B, 1, &size);
 	lua_Integer n = luaL_checkinteger(B, 2);
 	const char *gap = luaL_optlstring(B, 3, "", &gap_size);
-	luaL_Buffer out;
+	luaL_Buffer buffer;
+	char *out;
 
-	if (n <= 0) {
+	period = size + gap_size;
+	if (n <= 0 || period == 0) {
 		lua_pushliteral(B, "");
 		return 1;
 	}
-	if (size + gap_size > 0 &&
-	    (size_t)n > (size_t)INT32_MAX / (size + gap_size))
+	if ((size_t)n > (size_t)INT32_MAX / period)
 		return luaL_error(B, "resulting string too large");
-	total = (size_t)n * (size + gap_size) - gap_size;
+	total = (size_t)n * period - gap_size;
 	box_charge_bytes(B, total);
-	/* Pieces of a byte cost more than their bytes. */
-	box_charge(B, size + gap_size ? (uint64_t)n / 2 : 0);
-	luaL_buffinitsize(B, &out, total);
-	for (; size + gap_size > 0 && n > 0; n--) {
-		luaL_addlstring(&out, s, size);
-		if (n > 1)
-			luaL_addlstring(&out, gap, gap_size);
-	}
-	luaL_pushresult(&out);
+	/* Room for the last gap too: it is written and not used. */
+	out = luaL_buffinitsize(B, &buffer, total + gap_size);
+	memcpy(out, s, size);
+	memcpy(out + size, gap, gap_size);
+	fill(out, period, total);
+	luaL_pushresultsize(&buffer, total);
 	return 1;
 }
 

@@ -117,10 +117,10 @@ static void preload(lua_State *L, const char *name, lua_CFunction open)
 /* Only embedded modules: nothing of the user's package path is ours to run. */
 static void set_searchers(lua_State *L)
 {
-	lua_getglobal(L, "package");		 /* package */
-	lua_getfield(L, -1, "searchers");	 /* package searchers */
-	lua_createtable(L, 2, 0);		 /* package searchers new */
-	lua_rawgeti(L, -2, 1);			 /* ... preload searcher */
+	lua_getglobal(L, "package");	  /* package */
+	lua_getfield(L, -1, "searchers"); /* package searchers */
+	lua_createtable(L, 2, 0);	  /* package searchers new */
+	lua_rawgeti(L, -2, 1);		  /* ... preload searcher */
 	lua_rawseti(L, -2, 1);
 	lua_pushcfunction(L, search_embedded);
 	lua_rawseti(L, -2, 2);

@@ -112,7 +112,8 @@ int main(int argc, char **argv)
 		write_entry(out, i, &entries[i]);
 	fprintf(out, "const struct embedded embedded_files[] = {\n");
 	for (size_t i = 0; i < count; i++)
-		fprintf(out, "{ \"%s\", \"%s\", file_%zu, sizeof(file_%zu) - 1 },\n",
+		fprintf(out,
+			"{ \"%s\", \"%s\", file_%zu, sizeof(file_%zu) - 1 },\n",
 			entries[i].name, short_path(entries[i].path), i, i);
 	fprintf(out, "{ 0, 0, 0, 0 } };\nconst size_t embedded_count = %zu;\n",
 		count);

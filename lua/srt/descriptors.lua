@@ -25,7 +25,8 @@ local function check_file(fd, info, rules, plan)
   if info.nlink == 0 then return nil end
   local st = sys.lstat(info.path)
   if not st or st.dev ~= info.dev or st.ino ~= info.ino then
-    return ("%s is a file whose path can't be told; use a pipe: cat FILE | srt-lua …"):format(name_of(fd))
+    return ("%s is a file whose path can't be told; use a pipe: %s"):format(name_of(fd),
+      info.access == "r" and "cat FILE | srt-lua …" or "srt-lua … | cat >FILE")
   end
   local state = rules:at(info.path)
   if info.access == "r" and not state.write and open_to_writing(info.path, plan) then

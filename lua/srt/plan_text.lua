@@ -30,7 +30,8 @@ function plan_text.each(plan, say)
   for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
-  say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ") or "landlock: no write layer")
+  say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ")
+    or "landlock: no write layer")
   say("signals: " .. (plan.scopeSignals and "none leaves the sandbox" or "none to the caller's process group"))
   say(("capabilities: 0x%x"):format(plan.caps))
   for _, port in ipairs(plan.listen) do say("proxy: 127.0.0.1:" .. port .. " inside") end

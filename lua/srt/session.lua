@@ -54,6 +54,9 @@ local function preset_names(program)
   end
 end
 
+local KINDS = { dir = "a directory", char = "a character device", block = "a block device", fifo = "a FIFO",
+  sock = "a socket" }
+
 local function problem(file, message)
   return { { file = file, message = message } }
 end
@@ -66,6 +69,15 @@ local function sort_notes(profile, rules)
     local text = ("%s: %s %s"):format(where(note.entry.origin), note.entry.given, note.text)
     local list = key:find("allow", 1, true) and profile.warnings or profile.notes
     list[#list + 1] = text
+  end
+end
+
+-- A link on the way to the policy, where the command may write, could be made to
+-- lead to another one.
+local function movable_link(facts, path, rules)
+  local absolute = path:sub(1, 1) == "/" and path or facts.cwd .. "/" .. path
+  for _, link in ipairs(paths.resolve(absolute).links) do
+    if rules:at(paths.parent(link.path)).write then return link.path end
   end
 end
 
@@ -85,7 +97,7 @@ function session.load(facts, path, options)
   if not real then return nil, problem(path, "the policy can't be found: " .. message) end
   local st = sys.stat(real)
   if not st or st.type ~= "file" then
-    return nil, problem(path, "a policy is a Lua file or a JSON file, this is " .. (st and "a " .. st.type or "gone"))
+    return nil, problem(path, "a policy is a Lua file or a JSON file, this is " .. (st and KINDS[st.type] or "neither"))
   end
   local text, why = sys.readfile(real, 16 << 20)
   if not text then return nil, problem(path, "the policy can't be read: " .. why) end
@@ -106,6 +118,11 @@ function session.load(facts, path, options)
     memory = limits.stateBytes }
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
     tempDir = options.tempDir })
+  local link = movable_link(facts, path, rules)
+  if link then
+    return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
+      .. "name %s instead"):format(link, real))
+  end
   sort_notes(profile, rules)
   return { profile = profile, rules = rules, box = box }
 end

@@ -9,9 +9,8 @@
 /**
  * bpf_simulate() - what a program answers for one system call
  *
- * Knows the instructions that seccomp(2) allows; any other, or a jump out of the
- * program, ends the test process.
- * Return: SECCOMP_RET_* with its data.
+ * Knows the instructions that seccomp(2) allows; any other, or a jump out of
+ * the program, ends the test process. Return: SECCOMP_RET_* with its data.
  */
 unsigned int bpf_simulate(const struct sock_fprog *program,
 			  const struct seccomp_data *data);

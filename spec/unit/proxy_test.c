@@ -1479,8 +1479,7 @@ static void test_garbage(void **state)
 		"SSH-2.0-OpenSSH\r\n",
 		"HTTP/1.1 200 OK\nA: b\n\n",
 		"HTTP/1.1 99 Low\r\n\r\n",
-		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n"
-		"Transfer-Encoding: chunked\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: br\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
 		"",
 		"HTTP/1.1 200 OK\r\nA:",

@@ -7,14 +7,18 @@ local source = require("srt.source")
 
 local check = {}
 
-check.USAGE = "usage: srt-lua check POLICY... [--json]\n"
+check.USAGE = [[
+usage: srt-lua check POLICY… [--json]
+
+Validates policies and prints what they come to, each entry with where it came from.
+]]
 
 local LISTS = {
   { "denyRead", "not readable" }, { "allowRead", "readable again" },
   { "allowWrite", "writable" }, { "denyWrite", "not writable" },
 }
 
----@return table|nil options {files=, json=}, string|nil message
+---@return table|nil options {files=, json=} or {help = true}, string|nil message
 local function parse(args)
   local options, plain = { files = {} }, false
   for _, arg in ipairs(args) do
@@ -22,6 +26,8 @@ local function parse(args)
       options.files[#options.files + 1] = arg
     elseif arg == "--" then
       plain = true
+    elseif arg == "--help" or arg == "-h" then
+      return { help = true }
     elseif arg == "--json" then
       options.json = true
     else
@@ -212,6 +218,9 @@ function check.main(args, ctx)
   if not options then
     ctx.err(("srt-lua: check: %s\n%s"):format(report.plain(message), check.USAGE))
     return 2
+  elseif options.help then
+    ctx.out(check.USAGE)
+    return 0
   end
   local status, results = 0, {}
   for i, file in ipairs(options.files) do

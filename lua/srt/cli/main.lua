@@ -11,7 +11,14 @@ local COMMANDS = {
 local KNOWN = {}
 for _, command in ipairs(COMMANDS) do KNOWN[command[1]] = true end
 
-local function out(text) sys.write(1, text) end
+-- What was asked for and could not be told, as on a full disk, is a failure.
+local lost
+
+local function out(text)
+  local ok, message = sys.write(1, text)
+  if not ok then lost = message end
+end
+
 local function err(text) sys.write(2, text) end
 
 local function overview()
@@ -41,10 +48,7 @@ local function load_for_check(program)
   end
 end
 
---- Runs the command line.
----@param program table argv at 0 and up; embedded, embeddedNames, version
----@return integer exit status
-return function(program)
+local function dispatch(program)
   local name = program[1]
   if not name then return usage_error("no command given") end
   if name == "--help" or name == "-h" or name == "help" then
@@ -57,9 +61,22 @@ return function(program)
   end
   if not KNOWN[name] then
     local near = require("srt.suggest").nearest(name, { "run", "check", "compile" })
-    return usage_error(("unknown command %q%s"):format(name, near and "; did you mean " .. near .. "?" or ""))
+    return usage_error(("unknown %s %q%s"):format(name:sub(1, 1) == "-" and "option" or "command", name,
+      near and "; did you mean " .. near .. "?" or ""))
   end
   local args = table.move(program, 2, #program, 1, {})
   return require("srt.cli." .. name).main(args, { program = program, out = out, err = err, tty = sys.isatty(2),
     load = load_for_check(program) })
+end
+
+--- Runs the command line.
+---@param program table argv at 0 and up; embedded, embeddedNames, version
+---@return integer exit status
+return function(program)
+  local status = dispatch(program)
+  if lost then
+    err("srt-lua: cannot write to standard output: " .. lost .. "\n")
+    return status == 0 and 125 or status
+  end
+  return status
 end

@@ -23,7 +23,9 @@ srt-lua itself, 126 for a command that can't be executed, 127 for one that is no
 
 local function descriptor(text)
   local fd = math.tointeger(tonumber(text))
-  if not fd or fd < 3 or fd > 1000000 then return nil, ("--keep-fd takes a number from 3 up, not %q"):format(text or "") end
+  if not fd or fd < 3 or fd > 1000000 then
+    return nil, ("--keep-fd takes a number from 3 up, not %q"):format(text or "")
+  end
   return fd
 end
 
@@ -80,11 +82,15 @@ function run.parse(args)
   return options
 end
 
+local function usable_dir(path)
+  local real = path and path:sub(1, 1) == "/" and sys.realpath(path)
+  local st = real and sys.stat(real)
+  return st and st.type == "dir" and sys.writable(real) and real
+end
+
 local function temp_dir(facts)
-  local base = facts.env.TMPDIR
-  base = base and base:sub(1, 1) == "/" and sys.realpath(base)
-  if not base or not sys.writable(base) then base = sys.realpath("/tmp") end
-  if not base or not sys.writable(base) then
+  local base = usable_dir(facts.env.TMPDIR) or usable_dir("/tmp")
+  if not base then
     return nil, "there is no folder for temporary files: TMPDIR and /tmp can't be written"
   end
   return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
@@ -183,12 +189,16 @@ end
 ---@return integer exit status
 function run.main(args, ctx)
   local options, message = run.parse(args)
-  if not options then return fail(ctx, message .. "\n" .. run.USAGE) end
+  if not options then
+    ctx.err("srt-lua: run: " .. message .. "\n" .. run.USAGE)
+    return FAILED
+  end
   if options.help then
     ctx.out(run.USAGE)
     return 0
   end
-  local plan, sandbox, facts, temp = {}, nil, nil, nil
+  local plan = {}
+  local sandbox, facts, temp
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then return fail(ctx, message) end
   temp, message = temp_dir(facts)
