@@ -5,7 +5,7 @@ target_compile_definitions(srtlua_flags INTERFACE _GNU_SOURCE)
 target_compile_options(srtlua_flags INTERFACE
   -std=gnu11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes
   -Wmissing-prototypes -Wpointer-arith -Wformat=2 -Wvla -fno-strict-aliasing
-  -fno-common -fPIE)
+  -fno-common -fPIC)
 target_include_directories(srtlua_flags INTERFACE ${PROJECT_SOURCE_DIR})
 
 if(SRT_SANITIZE)
@@ -21,4 +21,4 @@ else()
     $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
 endif()
 target_link_options(srtlua_flags INTERFACE
-  -pie -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)

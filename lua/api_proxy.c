@@ -10,6 +10,7 @@
 #include "proxy/proxy.h"
 
 #define PROXY "srt.proxy"
+#define CLOSE_TURNS 8
 
 /*
  * The hooks table (decide, checkAddress, log) is the userdata's user value, so
@@ -346,14 +347,19 @@ static int proxy_lua_listen(lua_State *L)
 	return 1;
 }
 
-/* proxy:close(): cuts every connection and runs the loop until all is freed */
+/*
+ * proxy:close(): cuts every connection and runs the loop until all is freed, but
+ * not until a name is resolved: that may take many seconds and nobody waits.
+ */
 static int proxy_lua_close(lua_State *L)
 {
 	struct proxy_object *object = check_open(L);
 
 	proxy_close(object->proxy);
 	object->proxy = NULL;
-	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	for (int turn = 0; turn < CLOSE_TURNS; turn++)
+		if (!uv_run(uv_default_loop(), UV_RUN_NOWAIT))
+			break;
 	luaL_unref(L, LUA_REGISTRYINDEX, object->self);
 	object->self = LUA_NOREF;
 	return 0;

@@ -95,6 +95,15 @@ static int find_plain(lua_State *B, const char *s, size_t size, size_t offset)
 	return 2;
 }
 
+/* As in the library a lone ')' or ']' is text here, and no error. */
+static bool is_plain(const char *pattern, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (pattern[i] && strchr("^$*+?.([%-", pattern[i]))
+			return false;
+	return true;
+}
+
 static int find_or_match(lua_State *B, bool positions)
 {
 	size_t size, pattern_size, offset;
@@ -107,7 +116,8 @@ static int find_or_match(lua_State *B, bool positions)
 		lua_pushnil(B);
 		return 1;
 	}
-	if (positions && lua_toboolean(B, 4))
+	if (positions &&
+	    (lua_toboolean(B, 4) || is_plain(pattern, pattern_size)))
 		return find_plain(B, s, size, offset);
 	pattern_init(&m, pattern, pattern_size, s, size, true);
 	if (!find(B, &m, s + offset, &start, &end)) {

@@ -31,8 +31,8 @@ struct proxy {
 	uv_loop_t *loop;
 	struct proxy_hooks hooks;
 	struct proxy_limits limits;
-	LIST_HEAD(, client) clients;
-	LIST_HEAD(, listener) listeners;
+	LIST_HEAD(client_list, client) clients;
+	LIST_HEAD(listener_list, listener) listeners;
 	char *scratch;
 	size_t refs;
 	unsigned int client_count;

@@ -124,6 +124,8 @@ struct proxy_limits {
  * @out: on success owned by the caller, freed by proxy_close()
  * @loop: borrowed, must outlive the proxy
  * @hooks, @limits: copied; @limits may be NULL; decide and check_address not
+ *
+ * The process must ignore SIGPIPE: libuv writes without MSG_NOSIGNAL.
  * Return: 0 or -errno.
  */
 int proxy_new(struct proxy **out, uv_loop_t *loop,

@@ -22,6 +22,9 @@ end
 
 support.box = real_box()
 
+---Where the specs are, for files beside them.
+support.folder_of_specs = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") or "."
+
 local function run(command)
   assert(os.execute(command))
 end

@@ -1,0 +1,234 @@
+---@meta
+-- SPDX-License-Identifier: Apache-2.0
+-- What policies can use, for editors. It is never run; spec/lua/box_srt_spec.lua compares it with the live table.
+
+---Answers of callbacks and marks in lists; made by the functions below.
+---@class srt.Answer
+
+---Header fields, read by name in any case; values of one name are joined by ", ".
+---@alias srt.Headers table<string, string>
+
+---@class srt.Process
+---@field pid integer
+---@field exe string attribution, not a boundary
+
+---A connection that no list decides.
+---@class srt.Conn
+---@field host string
+---@field port integer
+---@field protocol "http"|"connect"|"socks5"|"transparent"
+---@field command string|nil
+---@field commandId string|nil
+---@field process srt.Process|nil
+
+---A request that the proxy can read. Read-only; it ends with the callback.
+---@class srt.Request
+---@field method string
+---@field scheme string
+---@field host string
+---@field port integer
+---@field path string
+---@field query string|nil
+---@field url string
+---@field target string as spelled on the wire
+---@field headers srt.Headers
+---@field sni string|nil
+---@field process srt.Process|nil
+---@field conn srt.Conn|nil
+local request = {}
+
+---@param name string in any case
+---@return string|nil
+function request:header(name) end
+
+---A response. Read-only; it ends with the callback.
+---@class srt.Response
+---@field status integer
+---@field headers srt.Headers
+local response = {}
+
+---@param name string in any case
+---@return string|nil
+function response:header(name) end
+
+srt = {}
+
+---@type "linux"|"macos"|"windows"
+srt.platform = "linux"
+---The real folder of the policy.
+---@type string
+srt.here = ""
+---@type string
+srt.cwd = ""
+---@type string|nil
+srt.home = ""
+---@type string|nil
+srt.user = ""
+---The environment of srt-lua, read-only.
+---@type table<string, string>
+srt.env = {}
+---Lives as long as the run.
+---@type table
+srt.state = {}
+
+---Is there a file or directory? "~" and relative paths (from cwd) are understood.
+---@param path string
+---@return boolean
+function srt.exists(path) end
+
+---@param path string
+---@return boolean
+function srt.isdir(path) end
+
+---Reads a regular file; it counts as part of the policy, so the command can't change it.
+---@param path string
+---@param max integer|nil bytes, 1 MiB unless told, 16 MiB at most
+---@return string|nil text
+---@return string|nil message
+function srt.read(path, max) end
+
+---Does the glob match all of the text? `*` any text, `?` one character, `[a-z]`; in linear time.
+---@param text string
+---@param pattern string
+---@return boolean
+function srt.match(text, pattern) end
+
+---Seconds since 1970.
+---@return number
+function srt.now() end
+
+---May this happen once more? At most n times in that many seconds, for each key.
+---@param key string
+---@param n number
+---@param seconds number
+---@return boolean
+function srt.rate(key, n, seconds) end
+
+---@param text string
+---@return string hex
+function srt.sha256(text) end
+
+---HMAC-SHA-256.
+---@param key string
+---@param text string
+---@return string hex
+function srt.hmac(key, text) end
+
+---@class srt.Edits
+---@field setHeaders table<string, string>|nil
+---@field removeHeaders string[]|nil
+---@field setBody string|nil
+---@field setTarget string|nil
+---@field onResponse fun(status: integer, headers: srt.Headers)|nil
+---@field status integer|nil of a response
+
+---@param edits srt.Edits|nil
+---@return srt.Answer
+function srt.allow(edits) end
+
+---@class srt.Denial
+---@field reason string|nil
+---@field status integer|nil
+---@field headers table<string, string>|nil
+---@field body string|nil
+
+---@param denial srt.Denial|string|nil a string is the reason
+---@return srt.Answer
+function srt.deny(denial) end
+
+---@class srt.Reply
+---@field status integer
+---@field headers table<string, string>|nil
+---@field body string|nil
+
+---@param reply srt.Reply
+---@return srt.Answer
+function srt.respond(reply) end
+
+---No opinion.
+---@type srt.Answer
+srt.pass = nil
+
+---In a list: takes out an entry that an extended policy put in.
+---@param entry string
+---@return srt.Answer
+function srt.remove(entry) end
+
+srt.base64 = {}
+
+---@param bytes string
+---@return string
+function srt.base64.encode(bytes) end
+
+---@param text string
+---@return string|nil bytes
+---@return string|nil message
+function srt.base64.decode(text) end
+
+srt.git = {}
+
+---The folder with .git at or above the directory (cwd unless told).
+---@param dir string|nil
+---@return string|nil
+function srt.git.toplevel(dir) end
+
+---Names of remotes and the first URL of each.
+---@param dir string|nil
+---@return table<string, string>
+function srt.git.remotes(dir) end
+
+srt.json = {}
+
+---null: in arrays and at the top; keys of objects with it are left out by decode.
+---@type any
+srt.json.null = nil
+
+---@param text string
+---@return any value
+---@return string|nil message
+function srt.json.decode(text) end
+
+---A table with values at 1 to n, and an empty one, is an array; keys are sorted.
+---@param value any
+---@return string
+function srt.json.encode(value) end
+
+srt.log = {}
+
+---@param ... any
+function srt.log.debug(...) end
+
+---@param ... any
+function srt.log.info(...) end
+
+---@param ... any
+function srt.log.warn(...) end
+
+---@param ... any
+function srt.log.error(...) end
+
+srt.url = {}
+
+---@class srt.Url
+---@field scheme string lower case
+---@field user string|nil
+---@field host string lower case, no brackets
+---@field port integer|nil the usual one where it is known
+---@field path string "/" where there is none
+---@field query string|nil
+---@field fragment string|nil
+
+---An absolute URL; what two readers could read in two ways is refused.
+---@param text string
+---@return srt.Url|nil
+---@return string|nil message
+function srt.url.parse(text) end
+
+---@param text string
+---@return string
+function srt.url.encode(text) end
+
+---@param text string
+---@return string|nil
+---@return string|nil message
+function srt.url.decode(text) end
