@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real binary against the real kernel: what the enforcement tests share.
+
+In Python because it drives processes, terminals and sockets with nothing but
+its standard library; the programs under test are run by it, not written in it.
+"""
+import atexit
+import functools
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def public_copy():
+    """Binary and probe where an ordinary user can run them: a checkout may be private."""
+    folder = tempfile.mkdtemp(prefix="srt-enforce-bin-", dir="/tmp")
+    atexit.register(shutil.rmtree, folder, True)
+    os.chmod(folder, 0o755)
+    for variable, default in (("SRT_LUA", "srt-lua"), ("SRT_PROBE", "spec/probe")):
+        source = os.environ.get(variable, str(ROOT / "build/release" / default))
+        if os.path.exists(source):
+            shutil.copy(source, os.path.join(folder, os.path.basename(default)))
+    return folder
+
+
+PUBLIC = public_copy()
+BINARY = os.path.join(PUBLIC, "srt-lua")
+PROBE = os.path.join(PUBLIC, "probe")
+MUST_WORK = os.environ.get("SRT_MUST_WORK") == "1"
+LONG = os.environ.get("SRT_LONG") == "1"
+# An ordinary user for a root caller; it needs no entry in any file.
+ORDINARY = 65123
+USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
+
+
+def skip(reason, allowed=False):
+    """Skips a test; where everything must work, only what is allowed may be."""
+    if MUST_WORK and not allowed:
+        raise AssertionError("must work, but would be skipped: " + reason)
+    raise unittest.SkipTest(reason)
+
+
+def need(program):
+    """The path of a program, or the test is skipped."""
+    path = shutil.which(program)
+    if not path:
+        skip(program + " is not installed")
+    return path
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out_bytes, self.err_bytes = code, out, err
+        self.out = out.decode("utf-8", "replace")
+        self.err = err.decode("utf-8", "replace")
+
+    def __repr__(self):
+        return "exit %s\n--- out\n%s\n--- err\n%s" % (self.code, self.out, self.err)
+
+
+def become_ordinary():
+    os.setgroups([])
+    os.setresgid(ORDINARY, ORDINARY, ORDINARY)
+    os.setresuid(ORDINARY, ORDINARY, ORDINARY)
+
+
+def default_signals():
+    """The test runner may have been started with signals ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def as_everyone(test):
+    """Runs a test method for each user there is; self.user says which."""
+    @functools.wraps(test)
+    def wrapper(self):
+        for user in USERS:
+            with self.subTest(user=user):
+                self.user = user
+                self.fresh()
+                try:
+                    test(self)
+                finally:
+                    self.clean()
+    return wrapper
+
+
+class Case(unittest.TestCase):
+    """A fresh folder per test: self.dir, with self.w (work) and self.home in it."""
+
+    user = USERS[0]
+    maxDiff = None
+
+    def setUp(self):
+        self.user = USERS[0]
+        self.dir = None
+        self.fresh()
+
+    def tearDown(self):
+        self.clean()
+
+    def fresh(self):
+        self.clean()
+        self.dir = tempfile.mkdtemp(prefix="srt-enforce-", dir="/tmp")
+        self.w = os.path.join(self.dir, "w")
+        self.home = os.path.join(self.dir, "home")
+        self.tmp = os.path.join(self.dir, "tmp")
+        for path in (self.w, self.home, self.tmp):
+            os.mkdir(path)
+        self.own(self.dir)
+
+    def clean(self):
+        if self.dir:
+            subprocess.run(["chmod", "-R", "u+rwX", self.dir], stderr=subprocess.DEVNULL)
+            shutil.rmtree(self.dir, ignore_errors=True)
+        self.dir = None
+
+    def own(self, *paths):
+        """Gives paths, with all below them, to the user that the test runs as."""
+        if os.geteuid() == 0:
+            owner = 0 if self.user == "root" else ORDINARY
+            subprocess.run(["chown", "-Rh", "%d:%d" % (owner, owner), *paths], check=True)
+
+    def path(self, *parts):
+        return os.path.join(self.dir, *parts)
+
+    def write(self, name, text="", mode=None):
+        """Makes a file below self.dir (parents too), owned by the user; its path."""
+        path = self.path(name)
+        made = path
+        while not os.path.exists(os.path.dirname(made)):
+            made = os.path.dirname(made)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(text.encode() if isinstance(text, str) else text)
+        if mode is not None:
+            os.chmod(path, mode)
+        self.own(made)
+        return path
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read().decode("utf-8", "replace")
+
+    def sh(self, script, cwd=None):
+        """Runs a script on the host, as the user of the test, in self.w."""
+        done = subprocess.run(["sh", "-ec", script], cwd=cwd or self.w, env=self.environment(),
+                              preexec_fn=self.preexec(), capture_output=True)
+        if done.returncode:
+            raise AssertionError("host script failed: %s\n%s" % (script, done.stderr.decode()))
+        return done.stdout.decode()
+
+    def policy(self, text, name="policy.lua"):
+        """Writes a policy outside the work folder; "return" may be left out."""
+        text = text.strip()
+        if text.startswith("{"):
+            text = "return " + text
+        return self.write(name, text + "\n")
+
+    def environment(self, extra=None):
+        env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": self.home,
+               "TMPDIR": self.tmp, "LANG": "C.UTF-8", "TERM": "dumb"}
+        for name in ("ASAN_OPTIONS", "SRT_LUA_PATH"):
+            if name in os.environ:
+                env[name] = os.environ[name]
+        env.update(extra or {})
+        return {name: value for name, value in env.items() if value is not None}
+
+    def preexec(self, extra=None):
+        drop = os.geteuid() == 0 and self.user == "user"
+
+        def run():
+            default_signals()
+            if drop:
+                become_ordinary()
+            if extra:
+                extra()
+        return run
+
+    def start(self, args, policy=None, env=None, cwd=None, preexec=None, options=(), **more):
+        """A running srt-lua as Popen; policy is a path or a policy's text."""
+        if policy is not None:
+            path = policy if os.path.exists(policy) else self.policy(policy)
+            args = ["run", *options, path, "--", *args]
+        more.setdefault("stdin", subprocess.DEVNULL)
+        more.setdefault("stdout", subprocess.PIPE)
+        more.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen([BINARY, *args], cwd=cwd or self.w, env=self.environment(env),
+                                preexec_fn=self.preexec(preexec), **more)
+
+    def run_srt(self, args, policy=None, stdin=None, env=None, cwd=None, timeout=60, **more):
+        """Runs srt-lua to its end. stdin: bytes, a file, or None for /dev/null."""
+        data = stdin if isinstance(stdin, bytes) else None
+        if data is not None:
+            more["stdin"] = subprocess.PIPE
+        elif stdin is not None:
+            more["stdin"] = stdin
+        process = self.start(args, policy, env, cwd, **more)
+        try:
+            out, err = process.communicate(data, timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError("hangs: %s\n%r" % (args, Result("timeout", out, err)))
+        return Result(process.returncode, out or b"", err or b"")
+
+    def run_sh(self, script, policy, **more):
+        """Runs a shell script inside."""
+        return self.run_srt(["sh", "-c", script], policy, **more)
+
+    def probe(self, operations, policy, **more):
+        """Runs probe operations inside; {"op path": "ok" or errno name}."""
+        result = self.run_srt([PROBE, *operations.split()], policy, **more)
+        answers = {}
+        for line in result.out.splitlines():
+            what, _, answer = line.partition(": ")
+            answers[what] = answer.split(" ")[0]
+        self.assertTrue(answers, repr(result))
+        return answers
+
+    def leftovers(self):
+        """What is in the folder for temporary files."""
+        return sorted(os.listdir(self.tmp))
+
+
+def user_name():
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def main():
+    unittest.main(module="__main__", verbosity=2 if "-v" in sys.argv else 1)
