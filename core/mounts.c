@@ -162,7 +162,7 @@ int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
 /* Attaches @tree at @target of the new root. */
 static int attach(struct builder *b, int tree, const char *target)
 {
-	owned_fd int at = sys_open_beneath(b->new_root, target);
+	owned_fd int at = sys_open_beneath(b->new_root, target, O_PATH);
 
 	return at < 0 ? at : sys_move_mount(tree, at, "");
 }
@@ -170,7 +170,7 @@ static int attach(struct builder *b, int tree, const char *target)
 /* A clone of what @path names below @root, with its submounts. */
 static int clone_tree(int root, const char *path, uint64_t attributes)
 {
-	owned_fd int at = sys_open_beneath(root, path);
+	owned_fd int at = sys_open_beneath(root, path, O_PATH);
 	owned_fd int tree = -1;
 	int error;
 
@@ -275,7 +275,7 @@ static int dev_node(struct builder *b, int dev, const char *source,
 	owned_fd int at = -1, file = -1, tree = -1;
 	int error;
 
-	at = sys_open_beneath(b->old_root, source);
+	at = sys_open_beneath(b->old_root, source, O_PATH);
 	if (at < 0)
 		return at;
 	file = openat(dev, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,15 +85,59 @@ int sys_landlock_abi(void)
 	return abi < 0 ? 0 : abi;
 }
 
-int sys_open_beneath(int root, const char *path)
+/* A component that is a link opens as one with O_PATH: then it is refused. */
+static int open_step(int dir, const char *name, int flags)
+{
+	owned_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	if (flags & O_PATH)
+		return steal_fd(&fd);
+	return result(openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC));
+}
+
+static int open_by_steps(int dir, const char *path, int flags)
+{
+	owned_ptr char *copy = strdup(path);
+	char *rest = NULL, *name, *next;
+	int at = dir, fd = -ENOENT;
+
+	if (!copy)
+		return -ENOMEM;
+	name = strtok_r(copy, "/", &rest);
+	if (!name)
+		return result(openat(dir, ".", flags | O_CLOEXEC));
+	for (; name; name = next) {
+		next = strtok_r(NULL, "/", &rest);
+		if (!strcmp(name, ".."))
+			fd = -EXDEV;
+		else
+			fd = open_step(at, name, next ? O_PATH : flags);
+		if (at != dir)
+			close(at);
+		if (fd < 0)
+			return fd;
+		at = fd;
+	}
+	return fd;
+}
+
+int sys_open_beneath(int dir, const char *path, int flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.flags = (unsigned int)flags | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS |
 			   RESOLVE_NO_MAGICLINKS,
 	};
+	int fd = sys_missing("openat2") ? -ENOSYS
+					: result(syscall(SYS_openat2, dir, path,
+							 &how, sizeof(how)));
 
-	return result(syscall(SYS_openat2, root, path, &how, sizeof(how)));
+	return fd == -ENOSYS ? open_by_steps(dir, path, flags) : fd;
 }
 
 int sys_write_file(const char *path, const char *text)

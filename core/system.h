@@ -34,13 +34,16 @@ int sys_pivot_root(const char *new_root, const char *put_old);
 int sys_landlock_abi(void);
 
 /**
- * sys_open_beneath() - open @path (absolute) in the tree whose root is @root
+ * sys_open_beneath() - open @path in the tree below @dir, following no link
  *
- * O_PATH, through openat2(2) with no link followed at any place, so that the
- * result is the very object that the resolved path named.
+ * Through openat2(2), so that the result is the very object that the path names.
+ * Where that call is refused (in a sandbox like ours, since its mode can't be
+ * seen by a filter) component by component, with the same result.
+ * @path: without ".." components; leading slashes are passed over
+ * @flags: of open(2); O_CLOEXEC and O_NOFOLLOW are added
  * Return: descriptor owned by the caller, or -errno (-ELOOP for a link).
  */
-int sys_open_beneath(int root, const char *path);
+int sys_open_beneath(int dir, const char *path, int flags);
 
 /** sys_write_file() - write @text to an existing file in one write */
 int sys_write_file(const char *path, const char *text);

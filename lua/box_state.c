@@ -52,12 +52,15 @@ static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 		return NULL;
 	}
 	fresh = realloc(p, nsize);
-	if (!fresh && nsize > old)
-		return NULL;
+	if (!fresh) {
+		if (nsize > old)
+			return NULL;
+		fresh = p;
+	}
 	b->used = b->used - old + nsize;
 	if (b->used > b->peak)
 		b->peak = b->used;
-	return fresh ? fresh : p;
+	return fresh;
 }
 
 /* Only a mistake of ours gets here: every entry is protected. */

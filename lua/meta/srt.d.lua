@@ -1,5 +1,6 @@
 ---@meta
 -- SPDX-License-Identifier: Apache-2.0
+-- luacheck: ignore
 -- What policies can use, for editors. It is never run; spec/lua/box_srt_spec.lua compares it with the live table.
 
 ---Answers of callbacks and marks in lists; made by the functions below.

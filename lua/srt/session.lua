@@ -101,7 +101,8 @@ function session.load(facts, path, options)
   end
   local text, why = sys.readfile(real, 16 << 20)
   if not text then return nil, problem(path, "the policy can't be read: " .. why) end
-  local box = new_box(facts, paths.parent(real))
+  local box, reason = new_box(facts, paths.parent(real))
+  if not box then return nil, problem(path, reason) end
   local policy, problems = require("srt.policy").load(box, path, {
     read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
   })

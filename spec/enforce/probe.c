@@ -52,7 +52,14 @@ static long op_list(char **a)
 {
 	DIR *dir = opendir(a[0]);
 
-	return dir ? closedir(dir) : -1;
+	if (!dir)
+		return -1;
+	do {
+		errno = 0;
+	} while (readdir(dir));
+	if (errno)
+		return -1;
+	return closedir(dir);
 }
 
 static long op_stat(char **a)

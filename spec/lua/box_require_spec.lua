@@ -104,7 +104,7 @@ suite("require in the box", function()
   end)
 
   it("can be tried again after an error", function()
-    local value = load { ["main.lua"] = "flag = true local ok = pcall(require, 'a') flag = false return { ok, require 'a' }",
+    local value = load { ["main.lua"] = "flag = true local ok = pcall(require, 'a') flag = false return { ok, (require 'a') }",
       ["a.lua"] = "if flag then error('x') end return 'fine'" }
     assert.same({ false, "fine" }, value)
   end)

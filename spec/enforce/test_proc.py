@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/proc, /sys, ids and capabilities: what a caller, root above all, could reach through them."""
+import os
+
+from lib import Case, as_everyone, main, skip, USERS
+
+WRITES = r"""
+import errno, os, stat, sys
+tops = sys.argv[1:]
+checked = 0
+for top in tops:
+    for folder, folders, files in os.walk(top):
+        if folder == "/proc":
+            folders[:] = [f for f in folders if not f.isdigit() and f not in ("self", "thread-self")]
+        for name in files:
+            path = os.path.join(folder, name)
+            try:
+                if not stat.S_ISREG(os.lstat(path).st_mode):
+                    continue
+                fd = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+                # Nothing is written: a file that takes no writes says so (EIO),
+                # though root's DAC_OVERRIDE opens it.
+                os.write(fd, b"")
+                print("WRITABLE", path)
+            except OSError as error:
+                if error.errno not in (errno.EROFS, errno.EACCES, errno.ENOENT, errno.EPERM, errno.EIO, errno.EINVAL,
+                                       errno.ENODEV, errno.ENXIO, errno.EBUSY):
+                    print("ODD", path, error)
+            checked += 1
+print("checked", checked)
+"""
+
+
+class Proc(Case):
+    @as_everyone
+    def test_nothing_there_can_be_written(self):
+        for policy in ("{}", '{ filesystem = { allowWrite = { "/" } } }'):
+            if self.user == "user" and "allowWrite" in policy:
+                policy = '{ filesystem = { allowWrite = { "." } } }'
+            got = self.run_srt(["/usr/bin/python3", "-c", WRITES, "/proc", "/sys"], policy, timeout=120)
+            self.assertEqual(0, got.code, got)
+            writable = [line for line in got.out.splitlines() if line.startswith("WRITABLE")]
+            if self.user == "user":
+                # Open to every ordinary user outside as well, and harmless.
+                writable = [line for line in writable if "/proc/pressure/" not in line and "ns_last_pid" not in line]
+            self.assertEqual([], writable, self.user)
+            self.assertNotIn("ODD", got.out)
+            self.assertGreater(int(got.out.split()[-1]), 500)
+
+    @as_everyone
+    def test_own_process_can_be_tuned(self):
+        got = self.run_sh("echo name >/proc/self/comm && echo 500 >/proc/self/oom_score_adj && cat /proc/self/oom_score_adj", "{}")
+        self.assertEqual("500\n", got.out, got)
+
+    @as_everyone
+    def test_sysctl_with_the_value_it_has(self):
+        script = """for k in kernel/core_pattern kernel/hostname vm/swappiness fs/file-max net/ipv4/ip_forward; do
+          v=$(cat /proc/sys/$k) || continue; (echo "$v" >/proc/sys/$k) 2>/dev/null && echo "wrote $k"; done; echo end"""
+        got = self.run_sh(script, "{}")
+        self.assertEqual("end\n", got.out, got)
+
+    @as_everyone
+    def test_only_inner_processes(self):
+        got = self.run_sh("ls /proc | grep -c '^[0-9]'; readlink /proc/self/ns/pid; cat /proc/1/comm", "{}")
+        lines = got.out.splitlines()
+        self.assertLess(int(lines[0]), 8, got)
+        self.assertNotEqual(os.readlink("/proc/self/ns/pid"), lines[1])
+        self.assertEqual("srt-lua-init", lines[2])
+
+    @as_everyone
+    def test_seven_namespaces_of_its_own(self):
+        got = self.run_sh("for n in user mnt pid net ipc uts cgroup; do readlink /proc/self/ns/$n; done", "{}")
+        for line in got.out.splitlines():
+            name = line.split(":")[0]
+            self.assertNotEqual(os.readlink("/proc/self/ns/" + name), line)
+        self.assertEqual(7, len(got.out.splitlines()), got)
+
+    @as_everyone
+    def test_pid_1_is_closed(self):
+        answers = self.probe("read /proc/1/environ read /proc/1/maps read /proc/1/mem list /proc/1/fd list /proc/1/root/ "
+                             "list /proc/1/cwd/ list /proc/1/map_files ptrace 1 vmread 1 kill 1 9 read /proc/1/syscall", "{}")
+        for what, answer in answers.items():
+            if what == "list /proc/1/fd" and answer == "ok":
+                got = self.run_sh("for f in /proc/1/fd/*; do cat $f & readlink $f; done 2>/dev/null | head -c 10; true", "{}")
+                self.assertEqual("", got.out)
+                continue
+            self.assertIn(answer, ("EACCES", "EPERM", "ESRCH"), (self.user, what))
+
+    @as_everyone
+    def test_ids_and_capabilities(self):
+        got = self.run_sh("id -u; id -g; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; touch f; stat -c %u f",
+                          '{ filesystem = { allowWrite = { "." } } }')
+        lines = got.out.split("\n")
+        uid = os.stat(self.w).st_uid
+        self.assertEqual([str(uid), str(uid)], lines[:2])
+        self.assertEqual(str(uid), lines[-2])
+        status = dict(line.split(":\t") for line in lines[2:-2])
+        want = "000000000000001b" if self.user == "root" else "0000000000000000"
+        for name in ("CapPrm", "CapEff", "CapBnd"):
+            self.assertEqual(want, status[name], name)
+        for name in ("CapInh", "CapAmb"):
+            self.assertEqual("0" * 16, status[name], name)
+        self.assertEqual(("1", "2"), (status["NoNewPrivs"], status["Seccomp"]))
+        self.assertEqual(uid, os.stat(self.path("w/f")).st_uid)
+
+    @as_everyone
+    def test_setuid_programs_gain_nothing(self):
+        got = self.run_sh("for p in /usr/bin/su /usr/bin/passwd /usr/bin/mount; do [ -u $p ] && echo setuid; done; "
+                          "grep -c nosuid /proc/self/mountinfo; wc -l </proc/self/mountinfo", "{}")
+        counts = got.out.split()[-2:]
+        self.assertEqual(counts[0], counts[1], got)
+
+    def test_root_reads_what_root_reads(self):
+        if USERS[0] != "root":
+            skip("only for root", allowed=True)
+        answers = self.probe("read /etc/shadow", "{}")
+        self.assertEqual("ok", answers["read /etc/shadow"])
+        answers = self.probe("read /etc/shadow", '{ extends = { "no-system-secrets" } }')
+        self.assertEqual("EACCES", answers["read /etc/shadow"])
+
+
+if __name__ == "__main__":
+    main()
