@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Known tricks to get a write, a read or a signal out. Each uses files of its own."""
+import os
+import signal
+import subprocess
+import time
+
+from lib import Case, as_everyone, main, need, skip
+
+WRITABLE = '{ filesystem = { allowWrite = { "." } } }'
+
+
+class Descriptors(Case):
+    """A descriptor leads to the host's own mounts, past the sandbox's."""
+
+    def reopened(self, path, policy, mode="rb"):
+        with open(path, mode) as file:
+            return self.run_sh("(echo stolen >/proc/self/fd/0) 2>&1; (echo stolen >>/dev/stdin) 2>&1; "
+                               "(: >/dev/fd/0) 2>&1; cat >/dev/null; echo done", policy, stdin=file)
+
+    @as_everyone
+    def test_file_outside(self):
+        path = self.write("out/f", "host's")
+        got = self.reopened(path, WRITABLE)
+        self.assertEqual("host's", self.read("out/f"), got)
+        self.assertTrue(got.out.endswith("done\n"), got)
+
+    @as_everyone
+    def test_protected_file_inside_a_writable_folder(self):
+        path = self.write("w/f", "host's")
+        got = self.reopened(path, '{ filesystem = { allowWrite = { "." }, denyWrite = { "f" } } }')
+        self.assertEqual("host's", self.read("w/f"))
+        self.assertEqual(125, got.code, got)
+        self.assertIn("use a pipe", got.err)
+
+    @as_everyone
+    def test_file_that_may_be_written_anyway(self):
+        path = self.write("w/f", "x")
+        got = self.reopened(path, WRITABLE)
+        self.assertEqual(("done\n", 0), (got.out, got.code), got)
+
+    @as_everyone
+    def test_output_file_that_may_not_be_read(self):
+        path = self.write("out/f", "secret")
+        with open(path, "ab") as file:
+            got = self.run_sh("cat /proc/self/fd/1 >&2", '{ filesystem = { denyRead = { "../out" } } }', stdout=file)
+        self.assertEqual(125, got.code)
+        self.assertNotIn("secret", got.err)
+
+    @as_everyone
+    def test_output_file_by_name(self):
+        path = self.write("out/log", "")
+        with open(path, "ab") as file:
+            got = self.run_sh("echo one; echo two >>/dev/stdout; echo three >>/proc/self/fd/1", "{}", stdout=file)
+        self.assertEqual("one\ntwo\nthree\n", self.read("out/log"), got)
+
+    @as_everyone
+    def test_folders_and_path_descriptors(self):
+        for flags in (os.O_RDONLY | os.O_DIRECTORY, os.O_PATH, os.O_PATH | os.O_DIRECTORY):
+            for number in (0, 1, 2):
+                fd = os.open("/tmp", flags)
+                streams = {0: "stdin", 1: "stdout", 2: "stderr"}
+                got = self.run_srt(["true"], WRITABLE, **{streams[number]: fd})
+                os.close(fd)
+                self.assertEqual(125, got.code, (number, flags, got))
+
+    @as_everyone
+    def test_fifo(self):
+        path = self.path("out.fifo")
+        os.mkfifo(path)
+        self.own(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        got = self.run_sh("timeout 2 sh -c 'echo stolen >/proc/self/fd/0' 2>&1; timeout 2 sh -c 'echo stolen >%s' 2>&1; true" % path,
+                          WRITABLE, stdin=reader)
+        self.assertEqual(0, got.code, got)
+        os.set_blocking(reader, False)
+        self.assertEqual(b"", os.read(reader, 100))
+        os.close(reader)
+
+    @as_everyone
+    def test_deleted_file_still_works(self):
+        path = self.write("out/f", "data")
+        with open(path, "rb") as file:
+            os.unlink(path)
+            got = self.run_srt(["cat"], "{}", stdin=file)
+        self.assertEqual(("data", 0), (got.out, got.code), got)
+
+    @as_everyone
+    def test_network_socket_as_input(self):
+        import socket
+        with socket.socket() as inet, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagram, \
+                socket.socket(socket.AF_UNIX) as loose:
+            for sock in (inet, datagram, loose):
+                got = self.run_srt(["true"], "{}", stdin=sock)
+                self.assertEqual(125, got.code, got)
+        first, second = socket.socketpair()
+        second.sendall(b"hello")
+        second.close()
+        got = self.run_srt(["cat"], "{}", stdin=first)
+        self.assertEqual("hello", got.out, got)
+
+    @as_everyone
+    def test_descriptors_above_two(self):
+        path = self.write("out/f", "secret")
+        fd = os.open(path, os.O_RDWR)
+        os.set_inheritable(fd, True)
+        got = self.run_sh("ls /proc/self/fd; cat <&%d" % fd, "{}", pass_fds=[fd])
+        self.assertNotIn("secret", got.out)
+        got = self.run_sh("cat <&%d" % fd, "{}", pass_fds=[fd], options=["--keep-fd", str(fd)])
+        self.assertEqual("secret", got.out, got)
+        got = self.run_srt(["true"], "{}", options=["--keep-fd", "99"])
+        self.assertEqual(125, got.code)
+        folder = os.open("/tmp", os.O_RDONLY)
+        got = self.run_srt(["true"], "{}", pass_fds=[folder], options=["--keep-fd", str(folder)])
+        self.assertEqual(125, got.code, got)
+        os.close(fd)
+        os.close(folder)
+
+    @as_everyone
+    def test_without_the_landlock_layer(self):
+        path = self.write("out/f", "host's")
+        for fake in ({"SRT_LUA_FAKE_LANDLOCK_ABI": "1"}, {"SRT_LUA_FAKE_LANDLOCK_ABI": "0"}):
+            with open(path, "rb") as file:
+                got = self.run_sh("echo stolen >/proc/self/fd/0", WRITABLE, stdin=file, env=fake)
+            self.assertEqual(125, got.code, got)
+            got = self.run_sh("kill -TERM 0; echo alive; mkdir a b; touch a/f; mv a/f b/f && echo moved", WRITABLE, env=fake)
+            self.assertEqual("alive\nmoved\n", got.out, got)
+            subprocess.run(["rm", "-rf", self.path("w/a"), self.path("w/b")], check=True)
+        self.assertEqual("host's", self.read("out/f"))
+
+
+class Paths(Case):
+    @as_everyone
+    def test_by_proc(self):
+        self.write("out/f", "host's")
+        target = self.path("out/f")
+        got = self.run_sh("""for p in /proc/self/root /proc/1/root /proc/thread-self/root /proc/$$/root /proc/self/cwd/..; do
+            (echo stolen >$p%s) 2>/dev/null; (echo stolen >$p/out/f) 2>/dev/null; done
+            for p in /proc/[0-9]*; do (echo stolen >$p/root%s) 2>/dev/null; ls $p/cwd/ >/dev/null 2>&1; done; echo end""" % (
+                target, target), WRITABLE)
+        self.assertEqual(("end\n", "host's"), (got.out, self.read("out/f")), got)
+
+    @as_everyone
+    def test_unnamed_file_linked_out(self):
+        self.write("w/d/x", "x")
+        code = """import os
+fd = os.open(".", os.O_TMPFILE | os.O_WRONLY)
+os.write(fd, b"stolen")
+for target in ("../out/n", "d/n", "ok"):
+    try:
+        os.link("/proc/self/fd/%d" % fd, target, follow_symlinks=True)
+        print("linked", target)
+    except OSError as error:
+        print(error.errno, target)"""
+        os.mkdir(self.path("out"))
+        self.own(self.path("out"))
+        got = self.run_srt(["/usr/bin/python3", "-c", code],
+                           '{ filesystem = { allowWrite = { "." }, denyWrite = { "d" } } }')
+        self.assertEqual([], os.listdir(self.path("out")), got)
+        self.assertEqual(["x"], os.listdir(self.path("w/d")), got)
+
+    @as_everyone
+    def test_kernel_hooks(self):
+        marker = self.path("out")
+        got = self.run_sh("""for f in /proc/sys/kernel/core_pattern /proc/sys/kernel/modprobe /proc/sys/kernel/hotplug \
+              /sys/kernel/uevent_helper /proc/sys/fs/binfmt_misc/register /proc/sysrq-trigger; do
+            [ -e $f ] && v=$(cat $f 2>/dev/null) && (printf '%s\\n' "$v" >$f) 2>/dev/null && echo "wrote $f"; done
+            for f in $(find /sys/fs/cgroup -name release_agent -o -name notify_on_release -o -name cgroup.procs 2>/dev/null | head -50); do
+            ( : >>$f ) 2>/dev/null && echo "opened $f"; done; echo end""", WRITABLE)
+        self.assertEqual("end\n", got.out, got)
+        self.assertFalse(os.path.exists(marker))
+
+    @as_everyone
+    def test_cover_can_not_be_taken_off(self):
+        self.write("w/sec/k", "secret")
+        policy = '{ filesystem = { allowWrite = { "." }, denyRead = { "sec" } } }'
+        got = self.run_sh("""umount sec; umount -l sec; mount --bind . sec; rmdir sec; mv sec x; rm -rf sec
+            unshare -Urm sh -c 'umount sec; cat sec/k'; chmod 777 sec; cat sec/k; ls sec""", policy)
+        self.assertNotIn("secret", got.out + got.err)
+        self.assertEqual("secret", self.read("w/sec/k"))
+
+    @as_everyone
+    def test_hard_link_of_a_denied_file(self):
+        self.write("w/k", "secret")
+        policy = '{ filesystem = { allowWrite = { "." }, denyRead = { "k" }, denyWrite = { "k" } } }'
+        answers = self.probe("link k alias rename k other read alias exchange k fresh", policy)
+        self.assertIn(answers["link k alias"], ("EXDEV", "EPERM"))
+        self.assertEqual("ENOENT", answers["read alias"])
+
+    def test_raw_devices_of_root(self):
+        if os.geteuid() != 0:
+            skip("only for root", allowed=True)
+        got = self.run_sh("find / -xdev -type b 2>/dev/null | head; mknod d b 259 0; mknod c c 1 3; ls", WRITABLE)
+        self.assertEqual("", got.out, got)
+
+
+class Outside(Case):
+    """Processes of the host can't be signalled, traced or seen."""
+
+    @as_everyone
+    def test_signals(self):
+        victim = subprocess.Popen(["sleep", "300"], preexec_fn=self.preexec(os.setsid))
+        try:
+            got = self.run_sh("kill -9 %d; kill -9 -%d; kill -9 -1; echo end" % (victim.pid, victim.pid), "{}")
+            self.assertIsNone(victim.poll(), got)
+        finally:
+            victim.kill()
+            victim.wait()
+
+    @as_everyone
+    def test_the_callers_process_group(self):
+        """kill(0) reaches the caller's group where nothing holds it."""
+        script = "sleep 300 & '%s' run '%s' -- sh -c 'kill -9 0' ; sleep 0.2; kill -0 $! && echo peer lives; kill $!"
+        import lib
+        done = subprocess.run(["sh", "-c", script % (lib.BINARY, self.policy("{}"))], cwd=self.w, env=self.environment(),
+                              preexec_fn=self.preexec(os.setsid), capture_output=True, timeout=30)
+        self.assertEqual(b"peer lives\n", done.stdout, done)
+
+    @as_everyone
+    def test_no_keys_or_shared_memory_of_the_host(self):
+        got = self.run_sh("ipcs -m | grep -c 0x; ls /dev/shm | wc -l", "{}")
+        self.assertEqual("0\n0\n", got.out, got)
+
+    @as_everyone
+    def test_tracing_the_host_process(self):
+        run = self.start(["sleep", "20"], "{}")
+        time.sleep(0.3)
+        got = self.run_sh("kill -0 %d; cat /proc/%d/environ" % (run.pid, run.pid), "{}")
+        self.assertNotIn("HOME", got.out)
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=10)
+
+    @as_everyone
+    def test_nothing_of_the_host_processes_memory_is_inherited(self):
+        """PID 1 is a fork of the host process: its memory may hold secrets."""
+        need("python3")
+        code = """import glob
+for path in glob.glob("/proc/[0-9]*/mem") + glob.glob("/proc/[0-9]*/maps"):
+    try:
+        open(path, "rb").read(1)
+        print("opened", path)
+    except OSError:
+        pass"""
+        got = self.run_srt(["/usr/bin/python3", "-c", code], "{}")
+        self.assertNotIn("/proc/1/", got.out, got)
+
+
+if __name__ == "__main__":
+    main()
