@@ -188,7 +188,7 @@ describe("ready-made policies", function()
     f:close()
     return text
   end
-  for _, name in ipairs({ "workspace", "npm", "pip", "cargo", "git-https", "no-system-secrets" }) do
+  for _, name in ipairs({ "workspace", "npm", "git-https", "no-system-secrets" }) do
     it(name .. " resolves without a warning", function()
       local text = ("return { extends = { %q } }"):format(name)
       local profile = assert(support.resolve(text, nil, { [name] = read(name) }))

@@ -16,7 +16,7 @@
 #include "core/glob.h"
 
 #ifndef GLOB_ROWS
-#define GLOB_ROWS "spec/unit/globs.tsv"
+#define GLOB_ROWS SPEC_DIR "/unit/globs.tsv"
 #endif
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
