@@ -67,13 +67,13 @@ static int make_string(lua_State *B)
 	return 1;
 }
 
-int box_push_file(lua_State *B, const char *path, size_t max, bool note)
+int box_push_file(lua_State *B, const char *path, size_t max)
 {
 	char real[PATH_MAX], *data = NULL;
 	size_t size;
 	int err = box_file_read(path, max, &data, &size, real), status;
 
-	if (!err && note)
+	if (!err)
 		err = box_add_file(box_of(B), real);
 	if (err) {
 		free(data);
@@ -101,7 +101,7 @@ static int srt_read(lua_State *B)
 	lua_settop(B, 1);
 	path = box_push_path(B, 1);
 	luaL_checkstack(B, 6, NULL);
-	err = box_push_file(B, path, (size_t)max, true);
+	err = box_push_file(B, path, (size_t)max);
 	if (!err) {
 		box_charge_bytes(B, lua_rawlen(B, -1));
 		return 1;

@@ -102,7 +102,7 @@ static void follow(lua_State *B, const char *name, const char *prefix)
 	const char *dir = lua_tostring(B, -1), *target;
 
 	lua_pushfstring(B, "%s/%s", dir, name);
-	if (box_push_file(B, lua_tostring(B, -1), LINK_MAX, false) != 0) {
+	if (box_push_file(B, lua_tostring(B, -1), LINK_MAX) != 0) {
 		lua_pop(B, 1);
 		return;
 	}
@@ -276,7 +276,7 @@ static int git_remotes(lua_State *B)
 	}
 	push_git_dir(B, path);
 	lua_pushfstring(B, "%s/config", lua_tostring(B, -1));
-	if (box_push_file(B, lua_tostring(B, -1), CONFIG_MAX, false) != 0)
+	if (box_push_file(B, lua_tostring(B, -1), CONFIG_MAX) != 0)
 		lua_pushliteral(B, "");
 	config.p = lua_tolstring(B, -1, &size);
 	config.end = config.p + size;

@@ -17,15 +17,14 @@
 const char *box_push_path(lua_State *B, int arg);
 
 /**
- * box_push_file - push the content of a file
+ * box_push_file - push the content of a file, and note that it was read
  * @max: bytes
- * @note: put its real path on the list of files that the policy read
  *
  * Three stack slots must be free. Throws for lack of memory only.
  *
  * Return: 0 or -errno, as box_file_read().
  */
-int box_push_file(lua_State *B, const char *path, size_t max, bool note);
+int box_push_file(lua_State *B, const char *path, size_t max);
 
 /** box_file_error - a message for what the box_file_*() functions return */
 const char *box_file_error(int err);

@@ -34,6 +34,8 @@ make_logs() {
 quietly() {
   local name=$1 text=$2 start=$SECONDS
   shift 2
+  # One that another user left here can't be written, but removed.
+  rm -f "$logs/$name.log"
   printf '%s%-10s%s %s ' "$bold" "$name" "$plain" "$text"
   if "$@" >"$logs/$name.log" 2>&1 </dev/null; then
     printf '%sok%s %s(%d s)%s\n' "$green" "$plain" "$dim" $((SECONDS - start)) "$plain"

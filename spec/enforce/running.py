@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long-running sandboxes in tests: start one, wait for it, look for what it left."""
+import glob
+import itertools
+import os
+import subprocess
+import time
+
+import terminal
+from lib import BINARY, ORDINARY, Case
+
+WORK = '{ filesystem = { allowWrite = { "." } } }'
+_tags = itertools.count(os.getpid() * 1000 % 10**6)
+
+
+def until(condition, timeout=10, pause=0.005):
+    """Polls a condition; its last value, true or not."""
+    deadline = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value or time.monotonic() > deadline:
+            return value
+        time.sleep(pause)
+
+
+def tag():
+    """Seconds for sleep(1) that no other process on this machine sleeps."""
+    return "7%07d.5" % next(_tags)
+
+
+def arguments(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def processes(word):
+    """Pids of the processes that have the word in their arguments."""
+    pids = (path.split("/")[2] for path in glob.glob("/proc/[0-9]*"))
+    return [int(pid) for pid in pids if word.encode() in arguments(pid)]
+
+
+def sleeper(word):
+    """The pid of ``sleep WORD`` itself, or None."""
+    for pid in processes(word):
+        if arguments(pid) == b"sleep\0" + word.encode() + b"\0":
+            return pid
+    return None
+
+
+def state(pid):
+    """One letter of proc(5), None for a process that is gone."""
+    try:
+        with open("/proc/%d/stat" % pid) as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except (OSError, TypeError):
+        return None
+
+
+class Running(Case):
+    """A case whose sandboxes the test talks to while they run."""
+
+    def popen(self, *command, policy=WORK, **how):
+        """A running sandbox; it is ended when the test ends."""
+        return self._kept(self.start(list(command), policy, **how))
+
+    def outside(self, *command, **how):
+        """A program outside, as the user of the test."""
+        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        return self._kept(subprocess.Popen(command, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(),
+                                           **how))
+
+    def _kept(self, process):
+        self.addCleanup(_end, process)
+        return process
+
+    def shell(self, env=None, **how):
+        """A terminal with a shell on it; $S runs what follows in the sandbox."""
+        env = self.environment({"S": "%s run %s --" % (BINARY, self.policy(WORK)), **(env or {})})
+        drop = os.geteuid() == 0 and self.user == "user"
+        made = terminal.shell(env, self.w, ORDINARY if drop else None, **how)
+        self.addCleanup(made.close)
+        return made
+
+    def gone(self, word, timeout=10):
+        """Fails where a process with the word as an argument goes on living."""
+        until(lambda: not processes(word), timeout)
+        self.assertEqual(processes(word), [], "left running")
+
+
+def _end(process):
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            stream.close()

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An origin server on a loopback address that is not the sandbox's own."""
+import hashlib
+import http.server
+import threading
+
+ADDRESS = "127.0.0.2"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def note(self, body=b""):
+        self.server.seen.append((self.command, self.path, dict(self.headers), body))
+
+    def answer(self, status, body, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def body(self):
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            data = b""
+            while True:
+                size = int(self.rfile.readline().split(b";")[0], 16)
+                data += self.rfile.read(size)
+                self.rfile.readline()
+                if size == 0:
+                    return data
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+
+    def do_GET(self):
+        self.note()
+        if self.path == "/big":
+            self.answer(200, self.server.big)
+        elif self.path == "/close":
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            self.wfile.write(b"until the end")
+            self.close_connection = True
+        else:
+            self.answer(200, b"hello from %s\n" % self.path.encode(), X_Origin="yes")
+
+    do_HEAD = do_DELETE = do_GET
+
+    def do_POST(self):
+        body = self.body()
+        self.note(body)
+        self.answer(200, hashlib.sha256(body).hexdigest().encode() + b"\n")
+
+    do_PUT = do_POST
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Clients are killed on purpose."""
+
+
+class Origin:
+    """with Origin() as origin: origin.port, origin.url, origin.seen"""
+
+    def __enter__(self):
+        self.server = Server((ADDRESS, 0), Handler)
+        self.server.seen = self.seen = []
+        self.server.big = bytes(range(256)) * 20000
+        self.port = self.server.server_address[1]
+        self.url = "http://%s:%d" % (ADDRESS, self.port)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The network: closed but for what the policy's lists and functions allow."""
+import hashlib
+import os
+import shutil
+import socket
+import time
+
+from lib import Case, as_everyone, main, need
+from server import ADDRESS, Origin
+
+
+class Network(Case):
+    def policy_for(self, origin, rest="", allowed=None):
+        return "{ network = { allowedDomains = { %s }, %s } }" % (
+            allowed or '"%s:%d"' % (ADDRESS, origin.port), rest)
+
+    def curl(self, arguments, policy, **more):
+        need("curl")
+        return self.run_sh("curl -s --max-time 20 " + arguments, policy, **more)
+
+
+class Closed(Network):
+    @as_everyone
+    def test_nothing_without_allowed_domains(self):
+        with Origin() as origin:
+            for policy in ("{}", '{ network = { deniedDomains = { "*" } } }'):
+                got = self.run_sh("env | grep -i proxy; curl -s --max-time 5 %s/; echo $?; ls /sys/class/net >/dev/null; "
+                                  "getent hosts example.com; echo $?" % origin.url, policy)
+                self.assertEqual(["7", "2"], got.out.split(), got)
+            self.assertEqual([], origin.seen)
+
+    @as_everyone
+    def test_own_loopback_works(self):
+        code = """import socket, threading
+for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+    server = socket.socket(family); server.bind((address, 0)); server.listen()
+    client = socket.create_connection(server.getsockname()[:2]); peer, _ = server.accept()
+    client.sendall(b"x"); print(peer.recv(1))
+print(socket.getaddrinfo("localhost", 1)[0][4][0] in ("127.0.0.1", "::1"))"""
+        for policy in ("{}", '{ network = { allowedDomains = { "example.com:80" } } }'):
+            got = self.run_srt(["/usr/bin/python3", "-c", code], policy)
+            self.assertEqual("b'x'\nb'x'\nTrue\n", got.out, got)
+
+    @as_everyone
+    def test_no_way_round_the_proxy(self):
+        with Origin() as origin:
+            got = self.curl("--noproxy '*' %s/; echo $?" % origin.url, self.policy_for(origin))
+            self.assertEqual("7\n", got.out, got)
+            self.assertEqual([], origin.seen)
+
+    @as_everyone
+    def test_names_fail_fast(self):
+        start = time.time()
+        got = self.run_sh("getent hosts nosuch.invalid; echo $?", "{}")
+        self.assertEqual("2\n", got.out)
+        self.assertLess(time.time() - start, 5)
+
+
+class Clients(Network):
+    @as_everyone
+    def test_environment(self):
+        with Origin() as origin:
+            got = self.run_sh("env", self.policy_for(origin), env={"HTTP_PROXY": "http://host.example:1", "no_proxy": "x"})
+            env = dict(line.split("=", 1) for line in got.out.splitlines() if "=" in line)
+            for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+                self.assertEqual("http://127.0.0.1:3128", env[name])
+                self.assertEqual(env[name], env[name.lower()])
+            for name in ("NO_PROXY", "no_proxy"):
+                self.assertEqual("localhost,127.0.0.1,::1", env[name])
+
+    @as_everyone
+    def test_curl(self):
+        with Origin() as origin:
+            policy = self.policy_for(origin)
+            got = self.curl("-D - %s/a?q=1" % origin.url, policy)
+            self.assertIn("hello from /a?q=1\n", got.out, got)
+            self.assertIn("X-Origin: yes", got.out)
+            self.assertEqual("hello from /t\n", self.curl("-p %s/t" % origin.url, policy).out)
+            self.assertEqual("hello from /b\nhello from /c\n", self.curl("%s/b %s/c" % (origin.url, origin.url), policy).out)
+            self.assertIn("HTTP/1.1 200", self.curl("-I %s/h" % origin.url, policy).out)
+            self.assertEqual("until the end", self.curl("%s/close" % origin.url, policy).out)
+            self.assertIn("hello", self.curl("-0 %s/old" % origin.url, policy).out)
+            head = origin.seen[0][2]
+            self.assertEqual("%s:%d" % (ADDRESS, origin.port), head["Host"])
+            self.assertNotIn("Proxy-Connection", head)
+
+    @as_everyone
+    def test_bodies_both_ways(self):
+        data = os.urandom(5 << 20)
+        self.write("w/data", data)
+        want = hashlib.sha256(data).hexdigest() + "\n"
+        with Origin() as origin:
+            policy = self.policy_for(origin)
+            for options in ("-T data", "--data-binary @data", "-H 'Transfer-Encoding: chunked' --data-binary @data",
+                            "-p -T data", "-H 'Expect: 100-continue' -T data"):
+                self.assertEqual(want, self.curl("%s %s/up" % (options, origin.url), policy).out, options)
+            got = self.run_sh("curl -s %s/big | sha256sum; curl -sp %s/big | sha256sum" % (origin.url, origin.url), policy)
+            self.assertEqual([hashlib.sha256(origin.server.big).hexdigest()] * 2, got.out.replace("-", "").split())
+
+    @as_everyone
+    def test_python(self):
+        code = """import http.client, urllib.request
+print(urllib.request.urlopen("%(url)s/u").read())
+request = urllib.request.Request("%(url)s/p", data=b"x" * 70000)
+print(len(urllib.request.urlopen(request).read()))
+try:
+    urllib.request.urlopen("http://other.example/")
+except urllib.error.HTTPError as error:
+    print(error.code, error.read())"""
+        with Origin() as origin:
+            got = self.run_srt(["/usr/bin/python3", "-c", code % {"url": origin.url}], self.policy_for(origin))
+            lines = got.out.splitlines()
+            self.assertEqual(["b'hello from /u\\n'", "65"], lines[:2], got)
+            self.assertTrue(lines[2].startswith("403 b'other.example:80"), lines[2])
+
+    @as_everyone
+    def test_node(self):
+        need("node")
+        code = """const http = require('http');
+http.get({host: '127.0.0.1', port: 3128, path: process.argv[1] + '/n', headers: {host: new URL(process.argv[1]).host}},
+  r => r.on('data', d => process.stdout.write(d)));"""
+        with Origin() as origin:
+            got = self.run_srt([shutil.which("node"), "-e", code, origin.url], self.policy_for(origin))
+            self.assertEqual("hello from /n\n", got.out, got)
+
+    @as_everyone
+    def test_a_server_inside(self):
+        with Origin() as origin:
+            got = self.run_sh("""/usr/bin/python3 -m http.server 3333 --bind 127.0.0.1 >/dev/null 2>&1 &
+                i=0; while ! curl -s --max-time 2 -o /dev/null http://localhost:3333/ && [ $i -lt 100 ]; do i=$((i+1)); sleep 0.1; done
+                curl -s -o /dev/null -w '%%{http_code}' http://127.0.0.1:3333/; curl -s %s/x""" % origin.url,
+                              self.policy_for(origin))
+            self.assertEqual("200hello from /x\n", got.out, got)
+
+
+class Decisions(Network):
+    @as_everyone
+    def test_lists(self):
+        with Origin() as origin:
+            cases = (
+                ('"%s:%d"' % (ADDRESS, origin.port), "", "200"), ('"%s"' % ADDRESS, "", "200"),
+                ('"%s:1"' % ADDRESS, "", "403"), ('"example.com"', "", "403"),
+                ('"%s"' % ADDRESS, 'deniedDomains = { "*:%d" }' % origin.port, "403"),
+                ('"%s"' % ADDRESS, 'deniedDomains = { "%s" }' % ADDRESS, "403"),
+                ('"*.example.com"', 'decideConnect = function(c) return c.host == "%s" and c.port == %d end' % (
+                    ADDRESS, origin.port), "200"),
+                ('"*.example.com", "%s:1"' % ADDRESS,
+                 'decideConnect = function(c) return c.host ~= "127.0.0.2", "no" end', "403"))
+            for allowed, rest, want in cases:
+                got = self.curl("-o /dev/null -w '%%{http_code}' %s/" % origin.url, self.policy_for(origin, rest, allowed))
+                self.assertEqual(want, got.out, (allowed, rest))
+            self.assertEqual(3, len(origin.seen))
+
+    @as_everyone
+    def test_reasons_reach_the_client(self):
+        with Origin() as origin:
+            rest = 'deniedDomains = { "*:22" }, deniedDomainReasons = { ["*:22"] = "use https instead" }'
+            policy = self.policy_for(origin, rest)
+            self.assertIn("use https instead", self.curl("http://git.example:22/", policy).out)
+            got = self.curl("-v -p http://git.example:22/ 2>&1", policy)
+            self.assertIn("403", got.out)
+            self.assertIn("use https instead", got.out)
+            got = self.curl("-D - http://other.example/", policy)
+            self.assertIn("other.example:80 is not in network.allowedDomains", got.out)
+            self.assertIn("X-Proxy-Error:", got.out)
+
+    @as_everyone
+    def test_names_of_this_host_are_not_the_way_in(self):
+        """A name that an allowed entry covers may not lead to loopback."""
+        with Origin() as origin:
+            got = self.curl("-w ' %%{http_code}' http://localhost.localdomain:%d/ http://2130706434:%d/" % (
+                origin.port, origin.port), self.policy_for(origin, "", '"*.localdomain"'))
+            self.assertNotIn("200", got.out, got)
+            self.assertEqual([], origin.seen)
+
+    @as_everyone
+    def test_filter(self):
+        rest = """filterRequest = function(req)
+            if req.method ~= "GET" then return false, "read only here" end
+            if req.path == "/secret" then return srt.deny { reason = "not that", status = 451 } end
+            if req.path == "/canned" then return srt.respond { status = 203, headers = { ["X-Canned"] = "1" }, body = "canned" } end
+            if req.path == "/pass" then return srt.pass end
+            if req.query == "edit" then
+              return srt.allow { setHeaders = { ["X-Added"] = req:header("x-in") .. "!" }, removeHeaders = { "X-Gone" } }
+            end
+            return true end"""
+        with Origin() as origin:
+            policy = self.policy_for(origin, rest)
+            url = origin.url
+            self.assertEqual("hello from /ok\n", self.curl("%s/ok" % url, policy).out)
+            got = self.curl("-w '%%{http_code}' -X DELETE %s/ok" % url, policy)
+            self.assertTrue(got.out.endswith("403") and "read only here" in got.out, got)
+            got = self.curl("-w '%%{http_code}' %s/secret" % url, policy)
+            self.assertTrue(got.out.endswith("451") and "not that" in got.out, got)
+            got = self.curl("-D - %s/canned" % url, policy)
+            self.assertTrue("203" in got.out and "X-Canned: 1" in got.out and got.out.endswith("canned"), got)
+            self.assertEqual("hello from /pass\n", self.curl("%s/pass" % url, policy).out)
+            self.curl("-H 'X-In: a' -H 'X-Gone: b' '%s/e?edit'" % url, policy)
+            head = origin.seen[-1][2]
+            self.assertEqual(("a!", None), (head.get("X-Added"), head.get("X-Gone")))
+            self.assertEqual(["/ok", "/pass", "/e?edit"], [seen[1] for seen in origin.seen])
+
+    @as_everyone
+    def test_each_request_of_a_connection_is_asked_for(self):
+        rest = 'filterRequest = function(req) return req.path ~= "/no", "denied" end'
+        with Origin() as origin:
+            got = self.curl("%s/a %s/no %s/b" % ((origin.url,) * 3), self.policy_for(origin, rest))
+            self.assertIn("hello from /a", got.out)
+            self.assertIn("denied", got.out)
+            self.assertIn("hello from /b", got.out)
+            self.assertEqual(["/a", "/b"], [seen[1] for seen in origin.seen])
+
+    @as_everyone
+    def test_bad_callbacks_deny(self):
+        bodies = {
+            'error("boom")': "boom", "while true do end": "instructions", "return nil": "nil", 'return "yes"': "string",
+            "return 1": "number", "return {}": "table", "return srt.allow { nonsense = 1 }": "nonsense",
+            'local t = {}; for i = 1, 1e9 do t[i] = ("x"):rep(1e6) end': "memory", "return req.nosuch": "nosuch",
+            "req.path = '/x' return true": "read-only", "return": "nothing",
+            "while true do pcall(function() while true do end end) end": "instructions",
+            'return ("a"):rep(30):find((".-"):rep(20) .. "b")': "instructions",
+            "return srt.allow { setHeaders = { ['A'] = 'x\\r\\nInjected: 1' } }": "header"}
+        with Origin() as origin:
+            cases = "".join('if req.path == "/%d" then %s end ' % (i, body if not body.startswith("return") or "if" in body
+                                                                  else "do %s end" % body)
+                            for i, body in enumerate(bodies))
+            rest = "filterRequest = function(req) %s if req.path == '/ok' then return true end return false, 'end' end" % cases
+            script = "".join("curl -s --max-time 20 -w '\\n%%{http_code}\\n--\\n' %s/%d; " % (origin.url, i)
+                             for i in range(len(bodies)))
+            got = self.run_sh(script + "curl -s %s/ok" % origin.url, self.policy_for(origin, rest))
+            answers = got.out.split("--\n")
+            for (body, _), answer in zip(bodies.items(), answers):
+                self.assertIn("\n403\n", answer, body)
+                self.assertIn("filterRequest", answer, body)
+            self.assertEqual("hello from /ok\n", answers[-1], got)
+            self.assertEqual(["/ok"], [seen[1] for seen in origin.seen])
+
+    @as_everyone
+    def test_opaque_tunnels(self):
+        with Origin() as origin:
+            policy = self.policy_for(origin, "refuseOpaqueTunnels = true, filterRequest = function() return true end")
+            got = self.curl("-v -p %s/t 2>&1; true" % origin.url, policy)
+            self.assertIn("403", got.out)
+            self.assertEqual([], origin.seen)
+            got = self.run_srt(["true"], self.policy_for(origin, "filterRequest = function() return true end"))
+            self.assertIn("HTTPS passes as a tunnel", got.err)
+
+
+class Hostile(Network):
+    RAW = """import socket, sys
+for data in sys.stdin.read().split("|"):
+    s = socket.create_connection(("127.0.0.1", 3128)); s.settimeout(5)
+    s.sendall(data.encode("latin-1").decode("unicode_escape").encode("latin-1"))
+    s.shutdown(socket.SHUT_WR)
+    answer = b""
+    try:
+        while chunk := s.recv(65536):
+            answer += chunk
+    except OSError:
+        pass
+    print(answer.split(b"\\r\\n")[0].decode("latin-1"))"""
+
+    @as_everyone
+    def test_ambiguous_bytes(self):
+        with Origin() as origin:
+            host = "%s:%d" % (ADDRESS, origin.port)
+            target = "http://%s" % host
+            hidden = "GET %s/hidden HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (target, host)
+            requests = [
+                "POST %s/ HTTP/1.1\\r\\nHost: %s\\r\\nContent-Length: 0\\r\\nContent-Length: 30\\r\\n\\r\\n%s" % (target, host, hidden),
+                "POST %s/ HTTP/1.1\\r\\nHost: %s\\r\\nContent-Length: 4\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n0\\r\\n\\r\\n%s" % (target, host, hidden),
+                "POST %s/ HTTP/1.1\\r\\nHost: %s\\r\\nTransfer-Encoding: chunked\\t\\r\\n\\r\\n0\\r\\n\\r\\n" % (target, host),
+                "POST %s/ HTTP/1.1\\r\\nHost: %s\\r\\nTransfer-Encoding : chunked\\r\\n\\r\\n0\\r\\n\\r\\n" % (target, host),
+                "POST %s/ HTTP/1.1\\r\\nHost: %s\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n+5\\r\\nhello\\r\\n0\\r\\n\\r\\n" % (target, host),
+                "GET %s/ HTTP/1.1\\r\\nHost: %s\\r\\nHost: evil.example\\r\\n\\r\\n" % (target, host),
+                "GET %s/ HTTP/1.1\\r\\nHost: evil.example\\r\\n\\r\\n" % target, "GET %s/ HTTP/1.1\\r\\n\\r\\n" % target,
+                "GET %s/ HTTP/1.1\\nHost: %s\\n\\n" % (target, host),
+                "GET %s/ HTTP/1.1\\r\\nHost: %s\\r\\nX: a\\r\\n b\\r\\n\\r\\n" % (target, host),
+                "GET http://evil.example@%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (host, host),
+                "GET / HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % host, "GET ftp://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (host, host),
+                "GET %s/\\x00 HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (target, host), "CONNECT %s HTTP/1.1\\r\\n\\r\\n" % ADDRESS,
+                "CONNECT %s:99999 HTTP/1.1\\r\\n\\r\\n" % ADDRESS, "\\x16\\x03\\x01\\x02\\x00\\x01", "x" * 100000]
+            got = self.run_srt(["/usr/bin/python3", "-c", self.RAW], self.policy_for(origin),
+                               stdin="|".join(requests).encode())
+            answers = got.out.splitlines()
+            self.assertEqual(len(requests), len(answers), got)
+            for request, answer in zip(requests, answers):
+                self.assertIn(answer.split(" ")[1:2], (["400"], ["431"], ["501"]), (request[:200], answer))
+            self.assertEqual([], origin.seen)
+
+    @as_everyone
+    def test_clients_killed_in_mid_transfer(self):
+        with Origin() as origin:
+            script = """for i in $(seq 50); do curl -s --limit-rate 2000 %s/big >/dev/null & p=$!; sleep 0.02; kill -9 $p; done
+                wait; curl -s %s/after; touch ready; while [ ! -e go ]; do sleep 0.05; done""" % (origin.url, origin.url)
+            policy = ('{ filesystem = { allowWrite = { "." } }, network = { allowedDomains = { "%s" } } }' % ADDRESS)
+            run = self.start(["sh", "-c", script], policy)
+            deadline = time.time() + 40
+            while not os.path.exists(self.path("w/ready")):
+                self.assertLess(time.time(), deadline)
+                self.assertIsNone(run.poll())
+                time.sleep(0.05)
+            time.sleep(0.5)
+            fds = len(os.listdir("/proc/%d/fd" % run.pid))
+            with open("/proc/%d/status" % run.pid) as file:
+                resident = [int(line.split()[1]) for line in file if line.startswith("VmRSS")][0]
+            self.write("w/go")
+            out, err = run.communicate(timeout=20)
+            self.assertEqual(b"hello from /after\n", out, err)
+            self.assertLess(fds, 25)
+            if "asan" not in os.environ.get("SRT_LUA", "") and "/dev/" not in os.environ.get("SRT_LUA", ""):
+                self.assertLess(resident, 12 << 10)
+
+    @as_everyone
+    def test_upstream_trouble(self):
+        dead = socket.socket()
+        dead.bind((ADDRESS, 0))
+        port = dead.getsockname()[1]
+        policy = '{ network = { allowedDomains = { "%s", "nosuch.invalid" } } }' % ADDRESS
+        got = self.curl("-w '%%{http_code}' http://%s:%d/" % (ADDRESS, port), policy)
+        self.assertTrue(got.out.endswith("502"), got)
+        self.assertIn("%s:%d" % (ADDRESS, port), got.out)
+        got = self.curl("-o /dev/null -w '%{http_code}' http://nosuch.invalid/", policy)
+        self.assertIn(got.out, ("502", "504"), got)
+        dead.close()
+
+
+if __name__ == "__main__":
+    main()

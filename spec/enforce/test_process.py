@@ -1,0 +1,659 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes: signals, endings, descriptors, the user's terminal, and what inside can see of PID 1."""
+import hashlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from lib import BINARY, as_everyone, main
+from running import WORK, Running, processes, sleeper, state, tag, until
+
+FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT,
+             signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH]
+WAYS = {"pid": os.kill, "group": os.killpg}
+
+# Counts a signal until none came for a while, and ends with a status of its own.
+COUNT = """trap 'n=$((n+1))' %s; n=0; echo ready
+while [ $n = 0 ]; do sleep 0.02; done; for i in 1 2 3 4 5; do sleep 0.02; done; echo n=$n; exit 5"""
+
+
+def short(number):
+    return signal.Signals(number).name[3:]
+
+
+class Signals(Running):
+    def start(self, *command, **how):
+        """A sandbox in a process group of its own, once its command has said that it is ready."""
+        process = self.popen(*command, process_group=0, **how)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def ends(self, process, status, output=b""):
+        out, err = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, out), (status, output), err)
+
+    def each(self):
+        for number in FORWARDED:
+            for way, send in WAYS.items():
+                with self.subTest(signal=short(number), to=way):
+                    yield number, send
+
+    @as_everyone
+    def test_default_action_ends_the_command(self):
+        for number, send in self.each():
+            if number == signal.SIGWINCH:
+                continue
+            word = tag()
+            process = self.start("sh", "-c", "sleep %s & echo ready; exec sleep %s" % (word, word))
+            send(process.pid, number)
+            self.ends(process, 128 + number)
+            self.gone(word)
+
+    @as_everyone
+    def test_a_trap_runs_once(self):
+        for number, send in self.each():
+            process = self.start("bash", "-c", COUNT % short(number))
+            send(process.pid, number)
+            self.ends(process, 5, b"n=1\n")
+
+    @as_everyone
+    def test_a_command_may_ignore(self):
+        for number, send in self.each():
+            process = self.start("bash", "-c", "trap '' %s; echo ready; sleep 0.3; exit 9" % short(number))
+            send(process.pid, number)
+            self.ends(process, 9)
+
+    @as_everyone
+    def test_what_the_caller_ignores_stays_ignored(self):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+            for way, send in WAYS.items():
+                with self.subTest(signal=short(number), to=way):
+                    process = self.start("sh", "-c", "echo ready; sleep 0.3; exit 9",
+                                         preexec=lambda: signal.signal(number, signal.SIG_IGN))
+                    send(process.pid, number)
+                    self.ends(process, 9)
+
+    @as_everyone
+    def test_nohup(self):
+        process = self.start("nohup", "sh", "-c", "echo ready; sleep 0.3; exit 9")
+        os.killpg(process.pid, signal.SIGHUP)
+        self.ends(process, 9)
+
+    @as_everyone
+    def test_the_signals_mask_is_the_callers(self):
+        process = self.popen("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status",
+                             preexec=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGUSR1}))
+        self.ends(process, 0, b"SigBlk:\t0000000000000200\nSigIgn:\t0000000000000000\n")
+
+    @as_everyone
+    def test_the_commands_own_status_after_an_interrupt(self):
+        process = self.start("bash", "-c", "trap 'exit 6' INT; echo ready; for i in $(seq 400); do sleep 0.02; done")
+        os.kill(process.pid, signal.SIGINT)
+        self.ends(process, 6)
+
+    @as_everyone
+    def test_sigpipe_does_not_disturb(self):
+        word = tag()
+        process = self.start("sh", "-c", "sleep %s & echo ready; sleep 0.2; exit 4" % word)
+        os.kill(process.pid, signal.SIGPIPE)
+        self.ends(process, 4)
+        self.gone(word)
+
+    @as_everyone
+    def test_many_signals_none_lost_none_doubled(self):
+        script = ("import signal, sys\nn = 0\n"
+                  "def got(*_):\n global n\n n += 1\n print(n, flush=True)\n"
+                  "signal.signal(signal.SIGUSR1, got)\nprint('ready', flush=True)\n"
+                  "while n < 40: signal.pause()\nsys.exit(5)")
+        process = self.start("/usr/bin/python3", "-c", script)
+        for i in range(40):
+            (os.kill if i % 2 else os.killpg)(process.pid, signal.SIGUSR1)
+            self.assertEqual(process.stdout.readline(), b"%d\n" % (i + 1))
+        self.ends(process, 5)
+
+    @as_everyone
+    def test_a_command_in_a_group_of_its_own(self):
+        script = ("import os, signal, sys\nos.setpgid(0, 0)\nn = 0\n"
+                  "def got(*_):\n global n\n n += 1\n"
+                  "signal.signal(signal.SIGTERM, got)\nprint('ready', flush=True)\n"
+                  "signal.pause()\nimport time; time.sleep(0.2)\nsys.exit(10 + n)")
+        for way, send in WAYS.items():
+            with self.subTest(to=way):
+                process = self.start("/usr/bin/python3", "-c", script)
+                send(process.pid, signal.SIGTERM)
+                self.ends(process, 11)
+
+    @as_everyone
+    def test_a_signal_while_it_is_set_up(self):
+        for i in range(30):
+            word = tag()
+            process = self.popen("sleep", word, process_group=0)
+            time.sleep(random.uniform(0, 0.03))
+            (os.kill if i % 2 else os.killpg)(process.pid, signal.SIGTERM)
+            # Python tells a death by the signal itself as its negative number.
+            self.assertIn(process.wait(20), (143, -signal.SIGTERM))
+            self.gone(word)
+
+    @as_everyone
+    def test_stop_and_continue_without_a_terminal(self):
+        for name, send, number in (("TSTP to pid", os.kill, signal.SIGTSTP),
+                                   ("TSTP to group", os.killpg, signal.SIGTSTP),
+                                   ("STOP to group", os.killpg, signal.SIGSTOP)):
+            with self.subTest(name):
+                word = tag()
+                process = self.popen("sleep", word, process_group=0)
+                inner = until(lambda: sleeper(word))
+                send(process.pid, number)
+                self.assertTrue(until(lambda: state(process.pid) == "T"), "the host process did not stop")
+                self.assertTrue(until(lambda: state(inner) == "T"), "the command did not stop")
+                send(process.pid, signal.SIGCONT)
+                self.assertTrue(until(lambda: state(inner) == "S"), "the command did not go on")
+                self.assertTrue(until(lambda: state(process.pid) == "S"), "the host process did not go on")
+                send(process.pid, signal.SIGTERM)
+                self.ends(process, 143)
+
+
+class Endings(Running):
+    @as_everyone
+    def test_status(self):
+        for script, status in (("exit 0", 0), ("exit 1", 1), ("exit 125", 125), ("exit 255", 255),
+                               ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -INT $$", 130),
+                               ("kill -SEGV $$", 139), ("kill -ABRT $$", 134),
+                               ("sh -c 'kill -9 $$'; exit 3", 3)):
+            with self.subTest(script):
+                process = self.popen("sh", "-c", script)
+                process.communicate(timeout=20)
+                self.assertEqual(process.returncode, status)
+
+    @as_everyone
+    def test_arguments_arrive_as_they_are(self):
+        process = self.popen("printf", "%s\\n", "a b", "$HOME", "*", "", "--help", "-c")
+        self.assertEqual(process.communicate(timeout=20)[0], b"a b\n$HOME\n*\n\n--help\n-c\n")
+
+    @as_everyone
+    def test_background_children_end_with_the_command(self):
+        for name, script in (("plain", "sleep %s & echo started"),
+                             ("setsid", "setsid nohup sleep %s >/dev/null 2>&1 & sleep 0.1; echo started"),
+                             ("double fork", "(setsid sh -c 'sleep %s & :' &) >/dev/null 2>&1; sleep 0.1; echo started"),
+                             ("stubborn", "(trap '' TERM HUP INT; exec sleep %s) & sleep 0.1; echo started"),
+                             ("stopped", "sleep %s & sleep 0.1; kill -STOP $!; echo started")):
+            with self.subTest(name):
+                word, start = tag(), time.monotonic()
+                process = self.popen("sh", "-c", script % word)
+                self.assertEqual(process.communicate(timeout=20)[0], b"started\n")
+                self.assertLess(time.monotonic() - start, 3, "it waited for the background process")
+                self.assertEqual(processes(word), [], "left running when the run had ended")
+
+    @as_everyone
+    def test_the_host_process_killed_at_any_time(self):
+        for i in range(50):
+            word = tag()
+            script = "sleep %s & setsid nohup sleep %s & echo $TMPDIR; exec sleep %s" % (word, word, word)
+            process = self.popen("sh", "-c", script)
+            time.sleep(random.uniform(0, 0.05) if i < 40 else random.uniform(0.05, 0.3))
+            process.kill()
+            process.wait()
+            self.gone(word)
+        self.assertEqual(self.leftovers(), [])
+
+    @as_everyone
+    def test_the_host_process_dies_of_another_signal(self):
+        for number in (signal.SIGABRT, signal.SIGSEGV, signal.SIGALRM):
+            with self.subTest(signal=short(number)):
+                word = tag()
+                process = self.popen("sh", "-c", "setsid sleep %s & sleep %s" % (word, word))
+                until(lambda: sleeper(word))
+                process.send_signal(number)
+                process.wait(20)
+                self.gone(word)
+                self.assertTrue(until(lambda: not self.leftovers()), "the temporary directory is left")
+
+    @as_everyone
+    def test_the_temporary_directory(self):
+        script = ("stat -c %a $TMPDIR; cd $TMPDIR; mktemp >/dev/null; mkdir -p a/b/c .hidden 'x y'; touch a/b/c/f;"
+                  "ln -s / slash; mkfifo p; mkdir shut; touch shut/f; chmod 0 shut; echo $TMPDIR")
+        process = self.popen("sh", "-c", script)
+        out, err = process.communicate(timeout=20)
+        mode, path = out.split()
+        self.assertEqual((mode, err), (b"700", b""))
+        self.assertEqual(os.path.dirname(path).decode(), self.tmp)
+        self.assertFalse(os.path.lexists(path))
+
+    @as_everyone
+    def test_orphans_are_reaped(self):
+        script = ("for i in $(seq 200); do (sleep 0.05 &); done; for i in $(seq 100); do"
+                  " [ $(ps -eo args | grep -c '^[s]leep') = 0 ] && break; sleep 0.05; done; ps -eo stat | grep -c ^Z")
+        process = self.popen("sh", "-c", script)
+        self.assertEqual(process.communicate(timeout=60)[0], b"0\n")
+
+    @as_everyone
+    def test_children_that_the_caller_left_us(self):
+        script = "(exec %s run %s -- sh -c 'sleep 0.4; exit 3') < <(sleep 0.1)" % (BINARY, self.policy(WORK))
+        process = self.outside("bash", "-c", script)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 3)
+
+
+class Descriptors(Running):
+    @as_everyone
+    def test_streams_pass_byte_for_byte(self):
+        data = os.urandom(1 << 20) * 5
+        process = self.popen("sh", "-c", "tee /dev/fd/2", stdin=subprocess.PIPE)
+        out, err = process.communicate(data, timeout=60)
+        digest = hashlib.sha256(data).digest()
+        self.assertEqual(hashlib.sha256(out).digest(), digest)
+        self.assertEqual(hashlib.sha256(err).digest(), digest)
+
+    @as_everyone
+    def test_files_pass_byte_for_byte(self):
+        data = bytes(range(256)) * 4096
+        with tempfile.TemporaryFile(dir=self.w) as source, tempfile.TemporaryFile(dir=self.w) as target:
+            source.write(data)
+            source.seek(100)
+            process = self.popen("cat", stdin=source, stdout=target)
+            process.wait(20)
+            target.seek(0)
+            self.assertEqual(hashlib.sha256(target.read()).digest(), hashlib.sha256(data[100:]).digest())
+
+    @as_everyone
+    def test_end_of_file_and_a_closed_pipe(self):
+        process = self.popen("cat")
+        self.assertEqual(process.communicate(timeout=20), (b"", b""))
+        process = self.popen("sh", "-c", "while echo line; do :; done 2>/dev/null; exit 8")
+        process.stdout.readline()
+        process.stdout.close()
+        # With SIGPIPE as it is by default the shell dies of it.
+        self.assertEqual(process.wait(20), 128 + signal.SIGPIPE)
+
+    @as_everyone
+    def test_a_reader_sees_the_end_at_once(self):
+        """Nobody of ours keeps the standard streams open."""
+        process = self.popen("sh", "-c", "exec >/dev/null; echo err >&2; sleep 5")
+        start = time.monotonic()
+        self.assertEqual(process.stdout.read(), b"")
+        self.assertLess(time.monotonic() - start, 3)
+
+    @as_everyone
+    def test_closed_streams(self):
+        for closed in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+            with self.subTest(closed=closed):
+                def close(closed=closed):
+                    for fd in closed:
+                        os.close(fd)
+                process = self.popen("sh", "-c", "ls /proc/self/fd >fds; exit 4", preexec=close)
+                process.communicate(timeout=20)
+                self.assertEqual(process.returncode, 4)
+                with open(self.w + "/fds") as file:
+                    self.assertEqual(file.read().split(), ["0", "1", "2", "3"])  # 3: the directory itself
+
+    @as_everyone
+    def test_other_descriptors_are_closed(self):
+        with open("/etc/passwd") as first, socket.socketpair()[0] as second:
+            process = self.popen("sh", "-c", "ls /proc/self/fd", close_fds=False,
+                                 pass_fds=(first.fileno(), second.fileno()))
+            out, err = process.communicate(timeout=20)
+        self.assertEqual(out.split(), [b"0", b"1", b"2", b"3"], err)
+
+    @as_everyone
+    def test_keep_fd(self):
+        read, write = os.pipe()
+        other = os.pipe()
+        script = "ls /proc/self/fd >fds; cat <&%d; echo over >&%d" % (read, other[1])
+        process = self.popen("sh", "-c", script, pass_fds=(read, other[1], write),
+                             options=["--keep-fd", str(read), "--keep-fd=%d" % other[1]])
+        os.close(other[1])
+        os.write(write, b"through")
+        os.close(write)
+        # The copy in the host process must not hold the pipe open, and does: it is the caller's.
+        self.assertEqual(os.read(other[0], 100), b"over\n")
+        out, err = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, out), (0, b"through"), err)
+        with open(self.w + "/fds") as file:
+            self.assertEqual(set(map(int, file.read().split())) - {3}, {0, 1, 2, read, other[1]} - {3})
+        for fd in (read, *other[:1]):
+            os.close(fd)
+
+    @as_everyone
+    def test_refused_descriptors(self):
+        directory = os.open("/tmp", os.O_RDONLY)
+        plain = os.open("/etc/passwd", os.O_PATH)
+        with socket.socket() as tcp, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as loose:
+            for name, fd, word in (("directory", directory, b"directory"), ("O_PATH", plain, b"O_PATH"),
+                                   ("TCP", tcp, b"network socket"), ("datagram", loose, b"Unix socket")):
+                for stream in ("stdin", "stdout", "stderr"):
+                    with self.subTest(kind=name, stream=stream):
+                        others = {s: subprocess.PIPE for s in ("stdout", "stderr")}
+                        process = self.popen("touch", "ran", **{**others, stream: fd})
+                        err = process.communicate(timeout=20)[1]
+                        self.assertEqual(process.returncode, 125)
+                        self.assertFalse(os.path.exists(self.w + "/ran"))
+                        if stream != "stderr":
+                            self.assertIn(word, err)
+        os.close(directory)
+        os.close(plain)
+
+    @as_everyone
+    def test_a_connected_socket_as_stdin(self):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = self.popen("sh", "-c", "read x; echo got $x >&0", stdin=theirs)
+            ours.sendall(b"hello\n")
+            self.assertEqual(ours.recv(100), b"got hello\n", process.communicate(timeout=20))
+
+
+class Terminals(Running):
+    """What a user at a terminal does; OUT> is the prompt of the shell outside, IN> of one inside."""
+
+    def runs(self, shell, word):
+        """Waits until the command is there and has the terminal."""
+        self.assertTrue(until(lambda: sleeper(word) and state(sleeper(word)) == "S"
+                              and os.getpgid(sleeper(word)) == shell.foreground()), "never in the foreground")
+
+    @as_everyone
+    def test_interrupt(self):
+        shell, word = self.shell(), tag()
+        for key, status in (("\x03", 130), ("\x1c", 131)):
+            shell.line("$S sleep " + word)
+            self.runs(shell, word)
+            shell.send(key)
+            shell.expect("OUT> ")
+            shell.line("echo rc=$?", "rc=%d" % status, "OUT> ")
+            self.gone(word)
+
+    @as_everyone
+    def test_interrupt_runs_a_trap_once(self):
+        shell = self.shell()
+        shell.line("$S bash -c \"%s\"" % (COUNT % "INT").replace("$", "\\$").replace("\n", ";"), "ready")
+        shell.send("\x03")
+        shell.expect("n=1\r\n.*OUT> ")
+        shell.line("echo rc=$?", "rc=5", "OUT> ")
+
+    @as_everyone
+    def test_stop_and_go_on(self):
+        shell, word = self.shell(), tag()
+        shell.line("$S sleep " + word)
+        for resume in ("fg", "bg; sleep 0.1; fg", "fg"):
+            self.runs(shell, word)
+            shell.send("\x1a")
+            shell.expect("Stopped")
+            shell.expect("OUT> ")
+            self.assertEqual(state(sleeper(word)), "T")
+            shell.line("jobs", "Stopped", "OUT> ")
+            shell.line(resume)
+        self.runs(shell, word)
+        shell.send("\x03")
+        shell.expect("OUT> ")
+        shell.line("echo rc=$?", "rc=130", "OUT> ")
+
+    @as_everyone
+    def test_cat_reads_on_after_a_stop(self):
+        shell = self.shell()
+        shell.line("$S cat")
+        shell.line("one", "one\r\n")
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        shell.expect("OUT> ")
+        shell.line("fg", "cat\r\n")
+        shell.line("two", "two\r\n")
+        shell.send("\x04")
+        shell.expect("OUT> ")
+        shell.line("echo rc=$?", "rc=0", "OUT> ")
+
+    @as_everyone
+    def test_a_reader_in_the_background_stops_once(self):
+        shell = self.shell()
+        shell.line("$S cat &", "OUT> ")
+        shell.line("until jobs | grep -q Stopped; do sleep 0.02; done", "OUT> ", timeout=20)
+        shell.line("fg", "cat\r\n")
+        shell.line("text", "text\r\n")
+        shell.send("\x04")
+        shell.expect("OUT> ")
+
+    @as_everyone
+    def test_a_writer_in_the_background_stops_with_tostop(self):
+        shell = self.shell()
+        shell.line("stty tostop; $S sh -c 'echo written; exit 3' &", "OUT> ")
+        shell.line("until jobs | grep -q Stopped; do sleep 0.02; done; stty -tostop", "OUT> ", timeout=20)
+        shell.line("fg", "written", "OUT> ")
+        shell.line("echo rc=$?", "rc=3", "OUT> ")
+
+    def inner(self, shell):
+        shell.line("$S env PS1='IN> ' bash --norc --noprofile -i", "IN> ")
+
+    @as_everyone
+    def test_job_control_in_a_shell_inside(self):
+        shell, word = self.shell(), tag()
+        self.inner(shell)
+        shell.line("sleep " + word)
+        self.runs(shell, word)
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        shell.expect("IN> ")
+        shell.line("bg", "IN> ")
+        shell.line("jobs", "Running", "IN> ")
+        shell.line("fg", "sleep")
+        self.runs(shell, word)
+        shell.send("\x03")
+        shell.expect("IN> ")
+        shell.line("echo rc=$?", "rc=130", "IN> ")
+        shell.line("exit 7", "OUT> ")
+        shell.line("echo rc=$?", "rc=7", "OUT> ")
+
+    @as_everyone
+    def test_a_shell_inside_is_suspended(self):
+        shell = self.shell()
+        self.inner(shell)
+        for i in range(3):
+            shell.line("suspend", "Stopped", "OUT> ")
+            shell.line("echo $((40+%d))" % i, "4%d\r\n" % i, "OUT> ")
+            shell.line("fg", "bash")
+            shell.line("echo $((50+%d))" % i, "5%d\r\n" % i, "IN> ")
+        shell.line("exit 7", "OUT> ")
+
+    @as_everyone
+    def test_job_killed_while_stopped(self):
+        shell, word = self.shell(), tag()
+        shell.line("$S sleep " + word)
+        self.runs(shell, word)
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        shell.expect("OUT> ")
+        shell.line("kill -9 %1; wait", "OUT> ")
+        self.gone(word)
+
+    @as_everyone
+    def test_the_terminal_comes_back(self):
+        """From commands that took it and ended, were killed, or left it to a child."""
+        take = ("import os, signal, time; signal.signal(signal.SIGTTOU, signal.SIG_IGN)\n"
+                "if os.fork() == 0:\n os.setpgid(0, 0); os.tcsetpgrp(0, os.getpgid(0)); os.write(1, b'taken\\n')\n"
+                " time.sleep(60)\n"
+                "while os.tcgetpgrp(0) in (0, os.getpgrp()) and os.getpgrp() != 0: time.sleep(0.01)\n"
+                "time.sleep(0.3); %s")
+        for name, ending in (("ends", "os._exit(3)"), ("dies", "os.kill(os.getpid(), 9)"),
+                             ("stops", "os.kill(os.getpid(), signal.SIGSTOP)")):
+            with self.subTest(name), open(self.w + "/take.py", "w") as file:
+                file.write(take % ending)
+                file.flush()
+                shell = self.shell()
+                shell.line("$S /usr/bin/python3 take.py; read x; echo got=$x", "taken")
+                self.assertTrue(until(lambda: os.getpgid(shell.pid) == shell.foreground() or name != "stops"))
+                if name == "stops":
+                    shell.expect("Stopped")
+                else:
+                    time.sleep(0.5)
+                shell.line("hello", "got=hello", "OUT> ")
+                shell.close()
+
+    @as_everyone
+    def test_a_script_reads_on_after_the_run(self):
+        shell = self.shell()
+        self.write("w/script.sh", "$S bash --norc -ic 'sleep 0.1; exit 3'; echo rc=$?; read x; echo got=$x\n")
+        shell.line("export S; bash script.sh", "rc=3")
+        shell.line("hello", "got=hello", "OUT> ")
+
+    @as_everyone
+    def test_pipelines(self):
+        shell = self.shell()
+        shell.line("$S seq 100000 | TERM=xterm less", "\n23\r\n")
+        shell.send("q")
+        shell.expect("OUT> ")
+        shell.line("seq 100000 | TERM=xterm $S less", "\n23\r\n")
+        shell.send("q")
+        shell.expect("OUT> ")
+        shell.line("seq 10 | $S cat | $S tail -1 | $S sed s/^/last=/", "last=10\r\n", "OUT> ")
+
+    @as_everyone
+    def test_window_size(self):
+        shell = self.shell(rows=31, cols=91)
+        shell.line("$S stty size", "31 91\r\n", "OUT> ")
+        shell.line("$S bash -c 'trap \"stty size; exit 4\" WINCH; echo rdy; while :; do sleep 0.02; done'", "rdy\r\n")
+        shell.resize(50, 90)
+        shell.expect("50 90\r\n")
+        shell.expect("OUT> ")
+        shell.line("echo rc=$?", "rc=4", "OUT> ")
+
+    @as_everyone
+    def test_the_command_is_in_our_session_and_group(self):
+        shell, word = self.shell(), tag()
+        shell.line("$S sleep " + word)
+        self.runs(shell, word)
+        inner = sleeper(word)
+        self.assertEqual(os.getsid(inner), shell.pid)
+        host = [pid for pid in processes(word) if os.getpgid(pid) == pid]
+        self.assertEqual([os.getpgid(inner)], host, "its group is not the host process's")
+
+    @as_everyone
+    def test_ttyname(self):
+        shell = self.shell()
+        shell.line("$S tty", "/dev/[a-z0-9/]+\r\n", "OUT> ")
+        shell.line("$S sh -c 'test -t 0 && echo yes >/dev/tty'", "yes\r\n", "OUT> ")
+
+    @as_everyone
+    def test_no_keys_are_pushed_to_the_terminal(self):
+        self.write("w/push.py", """
+import errno, fcntl, os
+for name, request, value in (("TIOCSTI", 0x5412, b"x"), ("TIOCSTI2", 0x5412 | 1 << 32, b"x"), ("TIOCLINUX", 0x541c, b"\\x03")):
+    for path in (0, "/dev/tty"):
+        fd = path or 0
+        try:
+            fd = os.open(path, os.O_RDWR) if path else 0
+            libc = __import__("ctypes").CDLL(None, use_errno=True)
+            c = __import__("ctypes")
+            got = libc.syscall(16, c.c_long(fd), c.c_ulong(request), value)
+            print(name, path, errno.errorcode.get(c.get_errno()) if got else "DONE")
+        except OSError as error:
+            print(name, path, error)
+""")
+        shell = self.shell()
+        shell.line("$S /usr/bin/python3 push.py; echo end", r"end\r\n")
+        text = shell.seen.decode()
+        self.assertNotIn("DONE", text)
+        self.assertEqual(text.count("EPERM"), 6, text)
+
+    @as_everyone
+    def test_vim(self):
+        shell = self.shell()
+        shell.line("TERM=xterm $S vim -u NONE -N -n", "VIM - Vi IMproved|\x1b\\[")
+        shell.send("itext\x1b:w out\r")
+        shell.expect("written|1L")
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        shell.expect("OUT> ")
+        shell.line("fg", "text")
+        shell.send(":q!\r")
+        shell.expect("OUT> ")
+        shell.line("echo rc=$? $(cat out)", "rc=0 text", "OUT> ")
+
+    @as_everyone
+    def test_the_terminal_goes_away(self):
+        shell, word = self.shell(), tag()
+        shell.line("$S sh -c 'sleep %s & exec sleep %s'" % (word, word))
+        until(lambda: sleeper(word))
+        shell.close()
+        self.gone(word)
+
+
+class Hidden(Running):
+    """PID 1 and the host process are out of reach."""
+
+    def says(self, script, **how):
+        process = self.popen("bash", "-c", script, **how)
+        out, err = process.communicate(timeout=20)
+        return out.decode() + err.decode()
+
+    @as_everyone
+    def test_pid_1_does_not_die(self):
+        script = ("for s in TERM KILL STOP SEGV HUP USR1 INT; do kill -$s 1 2>/dev/null; done; sleep 0.1;"
+                  "grep ^State /proc/1/status; kill -0 1 2>/dev/null || echo refused; exit 0")
+        said = self.says(script)
+        self.assertRegex(said, r"^State:\s+[SR]")
+
+    @as_everyone
+    def test_pid_1_is_not_read(self):
+        for name in ("environ", "maps", "mem", "auxv", "stack", "syscall", "smaps", "pagemap", "io", "personality"):
+            with self.subTest(name):
+                self.assertRegex(self.says("head -c1 /proc/1/%s | wc -c" % name), "(?m)^0$")
+        for name in ("root", "cwd", "exe", "ns/mnt", "ns/user", "fd/0", "fd/3", "fd/4", "fd/5"):
+            with self.subTest(name):
+                self.assertEqual(self.says("readlink /proc/1/%s; ls /proc/1/%s/ 2>/dev/null; exit 0" % (name, name)), "")
+        self.assertNotEqual(self.says("echo > /proc/1/oom_score_adj && echo done"), "done\n")
+
+    @as_everyone
+    def test_pid_1_is_not_traced(self):
+        script = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def result(value):
+    return "DONE" if value == 0 else os.strerror(ctypes.get_errno())
+for request in (16, 0x4206):
+    print("ptrace", result(libc.ptrace(request, 1, 0, 0)))
+buf = ctypes.create_string_buffer(8)
+class iovec(ctypes.Structure):
+    _fields_ = [("base", ctypes.c_void_p), ("len", ctypes.c_size_t)]
+v = iovec(ctypes.addressof(buf), 8)
+print("vm_readv", "DONE" if libc.process_vm_readv(1, ctypes.byref(v), 1, ctypes.byref(v), 1, 0) > 0 else "refused")
+fd = libc.syscall(434, 1, 0)
+print("pidfd_getfd", "DONE" if fd >= 0 and libc.syscall(438, fd, 3, 0) >= 0 else "refused")
+print("prlimit", "DONE" if libc.prlimit(1, 7, ctypes.byref(v), None) == 0 else "refused")
+print("kcmp", "DONE" if libc.syscall(312, 1, os.getpid(), 0, 0, 0) >= 0 else "refused")
+"""
+        process = self.popen("/usr/bin/python3", "-c", script)
+        out, err = process.communicate(timeout=20)
+        self.assertNotIn(b"DONE", out)
+        self.assertEqual(out.count(b"\n"), 6, err)
+
+    @as_everyone
+    def test_host_processes_are_not_seen(self):
+        word = tag()
+        outside = subprocess.Popen(["sleep", word])
+        try:
+            said = self.says("ls -d /proc/[0-9]* | wc -l; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; "
+                             "kill -0 %d && echo REACHED; kill -0 -1 && echo ALL; exit 0" % outside.pid)
+            self.assertNotIn(word, said)
+            self.assertNotIn("REACHED", said)
+            self.assertLess(int(said.split()[0]), 8)
+            self.assertIsNone(outside.poll())
+        finally:
+            outside.kill()
+            outside.wait()
+
+    @as_everyone
+    def test_kill_all_stays_inside(self):
+        process = self.popen("bash", "-c", "trap '' TERM; kill -TERM -1; kill -TERM 0; exit 6",
+                             process_group=0)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 6)
+
+    @as_everyone
+    def test_own_children_can_be_traced_and_signalled(self):
+        said = self.says("sleep 50 & kill -0 $! && kill -TERM $! ; wait $!; echo $?")
+        self.assertIn("143", said)
+
+
+if __name__ == "__main__":
+    main()
