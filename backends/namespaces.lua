@@ -99,13 +99,13 @@ end
 -- holds it: one that could be renamed would take the protection with it. Each is
 -- mounted over itself, and a mount point can't be renamed.
 local function pins_of(rules, points)
-  local pins, known = {}, {}
-  for _, path in ipairs(points) do known[path] = true end
+  local pins = {}
+  for path in pairs(rules.pinned) do pins[path] = true end
   for _, path in ipairs(points) do
     local above = paths.parent(path)
-    if path ~= "/" and (path == rules.tempDir or not rules:at(path).write) then
-      while not known[above] and rules:at(above).write do
-        known[above], pins[above] = true, true
+    if path ~= "/" and (path == rules.tempDir or rules.pinned[path] or not rules:at(path).write) then
+      while not pins[above] and rules:at(above).write do
+        pins[above] = true
         rules.types[above] = "dir"
         above = paths.parent(above)
       end

@@ -6,6 +6,8 @@
 #include "core/command.h"
 #include "core/plan.h"
 
+#define INHERITED_COUNT 3
+
 /**
  * struct shared - memory that the host process, the janitor and PID 1 share
  *
@@ -13,11 +15,14 @@
  * writes the plan while the others build the namespaces; MESSAGE_GO says that
  * it is complete, and nobody writes afterwards.
  * @plan: of it, the maps of the user namespace are complete before the fork
+ * @inherited: by what path each standard descriptor is opened anew inside, or
+ *	NULL (core/inherited.h)
  * @size, @used: bytes, this header included
  */
 struct shared {
 	struct plan plan;
 	struct caller caller;
+	const char *inherited[INHERITED_COUNT];
 	size_t size;
 	size_t used;
 };

@@ -284,9 +284,11 @@ static int dev_node(struct builder *b, int dev, const char *source,
 	tree = sys_open_tree(at, "", AT_EMPTY_PATH | OPEN_TREE_CLONE);
 	if (tree < 0)
 		return tree;
-	/* The one place where device nodes work. */
-	error = sys_mount_attr(tree, false,
-			       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, 0);
+	/* The one place where device nodes work. Read-only is for the node,
+	 * which is the host's: its mode and times, not what goes through it. */
+	error = sys_mount_attr(
+		tree, false,
+		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, 0);
 	return error ? error : sys_move_mount(tree, dev, name);
 }
 

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "core/inherited.h"
 #include "core/system.h"
 
 /* What policy, profile and plan take in a usual run. */
@@ -127,6 +128,7 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	int error;
 
 	*out = (struct sandbox){ .janitor = -1, .control = -1 };
+	inherited_note(shared);
 	error = fork_janitor(out, shared, failure);
 	if (error)
 		sandbox_close(out);

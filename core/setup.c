@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "core/inherited.h"
 #include "core/init.h"
 #include "core/landlock.h"
 #include "core/message.h"
@@ -102,10 +103,11 @@ static int read_filter(int fd, struct sock_fprog *filter,
 	return 0;
 }
 
-static int set_up(const struct plan *plan, int control, int setup,
+static int set_up(const struct shared *shared, int control, int setup,
 		  struct sock_fprog *filter, int *ruleset,
 		  struct failure *failure)
 {
+	const struct plan *plan = &shared->plan;
 	owned_fd int masks = -1;
 	int fd = -1, error;
 
@@ -120,6 +122,8 @@ static int set_up(const struct plan *plan, int control, int setup,
 		error = mounts_apply(plan, masks, failure);
 	if (!error)
 		error = enter_directory(plan, failure);
+	if (!error)
+		error = inherited_reopen(shared, failure);
 	if (!error)
 		error = landlock_build(plan, ruleset, failure);
 	if (!error)
@@ -140,7 +144,7 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 	int error;
 
 	prctl(PR_SET_NAME, "srt-lua-init");
-	error = set_up(plan, control, setup, &filter, &ruleset,
+	error = set_up(shared, control, setup, &filter, &ruleset,
 		       &message.failure);
 	if (error) {
 		if (!message.failure.text[0])

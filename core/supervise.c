@@ -3,6 +3,7 @@
 #include "core/supervise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -43,6 +44,20 @@ void supervise_block(void)
 	sigaddset(&set, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
+	/* Ignored by some callers: then wait(2) would learn no status. */
+	(void)signal(SIGCHLD, SIG_DFL);
+}
+
+void supervise_let_go(const int *keep, size_t count)
+{
+	owned_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+	}
+	for (size_t i = 0; i < count; i++)
+		close(keep[i]);
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -28,6 +28,15 @@ struct outcome {
 void supervise_block(void);
 
 /**
+ * supervise_let_go() - leave the command's descriptors to the command
+ * @keep: descriptors above 2 that it has as well
+ *
+ * After sandbox_start(): whoever reads what the command writes sees the end
+ * when the command lets go. Standard error stays open for our messages.
+ */
+void supervise_let_go(const int *keep, size_t count);
+
+/**
  * supervise_run() - run the loop until the command has ended
  *
  * Signals that reach this process are told to PID 1. When the command stops,

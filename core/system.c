@@ -85,15 +85,18 @@ int sys_landlock_abi(void)
 	return abi < 0 ? 0 : abi;
 }
 
-/* A component that is a link opens as one with O_PATH: then it is refused. */
-static int open_step(int dir, const char *name, int flags)
+/*
+ * A component that is a link opens as one with O_PATH: then it is refused, but
+ * as the last one where openat2(2) would answer it, too.
+ */
+static int open_step(int dir, const char *name, int flags, bool last)
 {
 	owned_fd int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	if (S_ISLNK(st.st_mode))
+	if (S_ISLNK(st.st_mode) && (!last || !(flags & O_PATH)))
 		return -ELOOP;
 	if (flags & O_PATH)
 		return steal_fd(&fd);
@@ -116,7 +119,7 @@ static int open_by_steps(int dir, const char *path, int flags)
 		if (!strcmp(name, ".."))
 			fd = -EXDEV;
 		else
-			fd = open_step(at, name, next ? O_PATH : flags);
+			fd = open_step(at, name, next ? O_PATH : flags, !next);
 		if (at != dir)
 			close(at);
 		if (fd < 0)

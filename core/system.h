@@ -36,12 +36,13 @@ int sys_landlock_abi(void);
 /**
  * sys_open_beneath() - open @path in the tree below @dir, following no link
  *
- * Through openat2(2), so that the result is the very object that the path names.
- * Where that call is refused (in a sandbox like ours, since its mode can't be
- * seen by a filter) component by component, with the same result.
+ * Through openat2(2), so that the result is the very object that the path
+ * names. Where that call is refused (in a sandbox like ours, since its mode
+ * can't be seen by a filter) component by component, with the same result.
  * @path: without ".." components; leading slashes are passed over
  * @flags: of open(2); O_CLOEXEC and O_NOFOLLOW are added
- * Return: descriptor owned by the caller, or -errno (-ELOOP for a link).
+ * Return: descriptor owned by the caller, or -errno (-ELOOP for a link; but
+ * with O_PATH a link in the last place is opened itself).
  */
 int sys_open_beneath(int dir, const char *path, int flags);
 

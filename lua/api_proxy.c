@@ -348,8 +348,9 @@ static int proxy_lua_listen(lua_State *L)
 }
 
 /*
- * proxy:close(): cuts every connection and runs the loop until all is freed, but
- * not until a name is resolved: that may take many seconds and nobody waits.
+ * proxy:close(): cuts every connection and runs the loop until all is freed,
+ * but not until a name is resolved: that may take many seconds and nobody
+ * waits.
  */
 static int proxy_lua_close(lua_State *L)
 {

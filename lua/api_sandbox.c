@@ -349,10 +349,12 @@ static int sandbox_lua_listeners(lua_State *L)
 static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	const struct plan *plan = &object->shared->plan;
 	struct outcome outcome;
-	int error =
-		supervise_run(uv_default_loop(), &object->sandbox, &outcome);
+	int error;
 
+	supervise_let_go(plan->keep_fds, plan->keep_count);
+	error = supervise_run(uv_default_loop(), &object->sandbox, &outcome);
 	if (error)
 		return luaL_error(L, "event loop: %s", strerror(-error));
 	switch (outcome.kind) {

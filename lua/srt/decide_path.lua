@@ -83,18 +83,45 @@ local function hold_place(rules, entry, missing)
   rules.types[missing] = "dir"
 end
 
+-- A link on the way to a protected path may not be replaced, nor a plain file
+-- that stands where a folder of the path would have to be.
+local function hold_way(rules, entry, resolved)
+  for _, link in ipairs(resolved.links) do
+    if not decide.own(link.path) and rules:at(paths.parent(link.path)).write then
+      put(rules.denyWrite, link.path, entry)
+      rules.types[link.path] = "link"
+    end
+  end
+  local file = resolved.beneath
+  if file and not decide.own(file) and rules:at(paths.parent(file)).write then
+    rules.pinned[file] = true
+    rules.types[file] = "file"
+  end
+end
+
+-- Neither a read-only mount nor Landlock can keep writers from a FIFO or a
+-- socket in a writable place; a cover can.
+local function hold_special(rules, entry, path, kind)
+  if (kind == "fifo" or kind == "sock") and rules:at(path).write then
+    put(rules.denyRead, path, entry)
+    note(rules, entry, "is a " .. (kind == "fifo" and "FIFO" or "socket") .. ", so it is closed to reading as well")
+  end
+end
+
 local function add_deny(rules, list, entry)
   local resolved = paths.resolve(entry.path)
+  hold_way(rules, entry, resolved)
   if resolved.real then
     if decide.own(resolved.real) or OWN[resolved.real] then
       return note(rules, entry, "is the sandbox's own, so it has no effect")
     end
+    if list == "denyWrite" then hold_special(rules, entry, resolved.real, resolved.type) end
     put(rules[list], resolved.real, entry)
     rules.types[resolved.real] = resolved.type
   elseif resolved.missing and list == "denyWrite" then
     rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing }
   elseif resolved.code == "ELOOP" then
-    note(rules, entry, "is a loop of symbolic links, so it protects nothing")
+    note(rules, entry, "is a loop of symbolic links, so it protects nothing but these")
   elseif resolved.code == "EACCES" then
     note(rules, entry, "can't be looked at by this user, and neither can the command")
   else
@@ -125,7 +152,8 @@ end
 function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
-    finalWrite = {}, types = {}, links = {}, notes = {}, absent = {}, placeholders = {}, tempDir = ctx.tempDir }, Rules)
+    finalWrite = {}, types = {}, links = {}, notes = {}, absent = {}, placeholders = {}, pinned = {},
+    tempDir = ctx.tempDir }, Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do roots[#roots + 1] = entry.path end
   for _, entry in ipairs(lists.allowWrite) do add_allow(rules, "allowWrite", entry, ctx, roots) end
@@ -195,6 +223,7 @@ function Rules:points(more)
   for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite", "finalRead", "finalWrite" } do
     for path in pairs(self[name]) do add(path) end
   end
+  for path in pairs(self.pinned) do add(path) end
   for path in pairs(more or {}) do add(path) end
   if self.tempDir then add(self.tempDir) end
   -- "/" sorts below every byte of a name, so that /a/b comes before /a-b.

@@ -65,6 +65,16 @@ local function check_one(fd, info, rules, plan)
   if info.type == "other" then return ("%s is %s, which a command can't be given"):format(name_of(fd), info.path) end
 end
 
+--- Are descriptors that are to be kept the caller's? Asked before we open any
+--- of our own: one of those must never be taken for it.
+---@param keep integer[]
+---@return string? reason why the run is refused
+function descriptors.absent(keep)
+  for _, fd in ipairs(keep) do
+    if not sys.fdinfo(fd) then return "descriptor " .. fd .. " (--keep-fd) is not open" end
+  end
+end
+
 --- Looks at descriptors 0 to 2 and those that are to be kept.
 ---@param keep integer[]
 ---@param rules table from srt.decide_path
@@ -75,7 +85,6 @@ function descriptors.check(keep, rules, plan)
   table.move(keep, 1, #keep, 4, fds)
   for _, fd in ipairs(fds) do
     local info = sys.fdinfo(fd)
-    if not info and fd > 2 then return "descriptor " .. fd .. " (--keep-fd) is not open" end
     local reason = info and check_one(fd, info, rules, plan)
     if reason then return reason end
   end

@@ -74,8 +74,11 @@ end
 ---@field real string? the path without links, if it exists
 ---@field type string? "dir", "file", ...
 ---@field missing string? the first component that does not exist, as a real path
+---@field beneath string? the plain file that stands where a folder would have to be, as a real path
 ---@field links {path: string, target: string}[] the links on the way, each by its real path
 ---@field code string? why it could not be looked at: "ENOENT", "ELOOP", "EACCES", ...
+
+local MOST_LINKS = 40 -- as the kernel
 
 -- Every link that is passed on the way to what path names.
 local function links_of(path)
@@ -83,7 +86,7 @@ local function links_of(path)
   local rest = {}
   for part in gmatch(path, "[^/]+") do rest[#rest + 1] = part end
   local index = 1
-  while rest[index] and #links < 40 do
+  while rest[index] and #links < MOST_LINKS do
     local part = rest[index]
     index = index + 1
     local here = part == ".." and paths.parent(at) or part == "." and at or paths.join(at, part)
@@ -100,7 +103,17 @@ local function links_of(path)
   return links
 end
 
-local function resolve_missing(path, code)
+-- Where a dangling link leads, with the links on the way there.
+local function resolve_dangling(link, code, depth)
+  local target = sys.readlink(link)
+  local absolute = target:sub(1, 1) == "/" and target or paths.join(paths.parent(link), target)
+  local resolved = { code = code, links = {} }
+  if depth < MOST_LINKS then resolved = paths.resolve(paths.normalize(absolute), depth + 1) end
+  resolved.links[#resolved.links + 1] = { path = link, target = target }
+  return resolved
+end
+
+local function resolve_missing(path, code, depth)
   local child = path
   local dir = paths.parent(path)
   while true do
@@ -108,11 +121,12 @@ local function resolve_missing(path, code)
     if real then
       local st = sys.stat(real)
       local missing = paths.join(real, child:match("[^/]*$"))
-      if not st or st.type ~= "dir" or sys.lstat(missing) then
-        -- Beneath a plain file, or a dangling link: nothing to hold.
-        return { code = code, links = {} }
-      end
-      return { code = code, missing = missing, links = {} }
+      local links = real == dir and {} or links_of(dir)
+      if not st or st.type ~= "dir" then return { code = code, beneath = real, links = links } end
+      if not sys.readlink(missing) then return { code = code, missing = missing, links = links } end
+      local resolved = resolve_dangling(missing, code, depth)
+      table.move(links, 1, #links, #resolved.links + 1, resolved.links)
+      return resolved
     end
     if dir == "/" then return { code = code, links = {} } end
     child, dir = dir, paths.parent(dir)
@@ -121,12 +135,13 @@ end
 
 --- What an absolute path names now.
 ---@param path string from expand()
+---@param depth integer? how many dangling links led here
 ---@return srt.resolved
-function paths.resolve(path)
+function paths.resolve(path, depth)
   local real, _, code = sys.realpath(path)
   if not real then
-    if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code) end
-    return { code = code, links = {} }
+    if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code, depth or 0) end
+    return { code = code, links = code == "ELOOP" and links_of(path) or {} }
   end
   local st, _, why = sys.stat(real)
   if not st then return { code = why, links = {} } end

@@ -387,8 +387,8 @@ static long op_kill(char **a)
 static long op_keyctl(char **a)
 {
 	(void)a;
-	return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID,
-		       KEY_SPEC_USER_KEYRING, 0);
+	return syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING,
+		       0);
 }
 
 static long op_handle(char **a)
@@ -480,9 +480,9 @@ static int run_one(char **argv, int left)
 		for (int word = 1; word <= words; word++)
 			printf(" %s", argv[word]);
 		fflush(stdout);
-		printf(": %s\n", operations[i].run(argv + 1) < 0 ?
-					 strerrorname_np(errno) :
-					 "ok");
+		printf(": %s\n", operations[i].run(argv + 1) < 0
+					 ? strerrorname_np(errno)
+					 : "ok");
 		fflush(stdout);
 		return words + 1;
 	}

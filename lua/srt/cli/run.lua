@@ -197,6 +197,8 @@ function run.main(args, ctx)
     ctx.out(run.USAGE)
     return 0
   end
+  message = require("srt.descriptors").absent(options.keep)
+  if message then return fail(ctx, message) end
   local plan = {}
   local sandbox, facts, temp
   facts, message = require("srt.session").facts(ctx.program)
