@@ -13,6 +13,7 @@ local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
 local O_CREAT, O_TMPFILE = 0x40, 0x400000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX = 0x5412, 0x541c
+local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
 local NEW = { TIME = 0x80, NS = 0x20000, CGROUP = 0x2000000, UTS = 0x4000000, IPC = 0x8000000,
   USER = 0x10000000, PID = 0x20000000, NET = 0x40000000 }
 
@@ -97,13 +98,19 @@ local function namespaces(list)
   refuse(list, "clone3", ENOSYS)
 end
 
+local function key_of(rule)
+  local words = { rule.call }
+  for _, arg in ipairs(rule.args) do
+    words[#words + 1] = ("%d %s %016x %016x"):format(arg.index, arg.above and "a" or arg.differs and "d" or "m",
+      arg.mask or 0, arg.value)
+  end
+  return table.concat(words, " ")
+end
+
 local function sorted(list)
-  for index, rule in ipairs(list) do rule.order = index end
-  table.sort(list, function(a, b)
-    if a.call ~= b.call then return a.call < b.call end
-    return a.order < b.order
-  end)
-  for _, rule in ipairs(list) do rule.order = nil end
+  local keys = {}
+  for _, rule in ipairs(list) do keys[rule] = key_of(rule) end
+  table.sort(list, function(a, b) return keys[a] < keys[b] end)
   return list
 end
 
@@ -121,7 +128,10 @@ function seccomp.rules(options)
   refuse(list, "openat2", ENOSYS)
   for _, request in ipairs { TIOCSTI, TIOCLINUX } do refuse(list, "ioctl", EPERM, masked(1, request)) end
   if not options.nested then namespaces(list) end
-  -- The caller's process group reaches beyond the sandbox.
+  -- The caller's process group reaches beyond the sandbox: its priorities, and
+  -- signals where Landlock does not hold them.
+  refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))
+  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PGRP), masked(1, 0))
   if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
   return sorted(list)
 end

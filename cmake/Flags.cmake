@@ -20,5 +20,9 @@ else()
     -fstack-clash-protection
     $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
 endif()
+if(SRT_FUZZ)
+  # Coverage feedback; the fuzz programs themselves link the fuzzer's main().
+  target_compile_options(srtlua_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_link_options(srtlua_flags INTERFACE
   $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)

@@ -295,8 +295,12 @@ static int sandbox_lua_prepare(lua_State *L)
 		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
 	luaL_setmetatable(L, SANDBOX);
 	object->shared = r.shared = shared_new();
-	if (!r.shared)
-		return luaL_error(L, "out of memory");
+	if (!r.shared) {
+		lua_pushnil(L);
+		lua_pushliteral(L, "no memory to share with the sandbox; is "
+				   "there a limit (ulimit -v)?");
+		return 2;
+	}
 	plan = &r.shared->plan;
 	r.shared->caller = host_caller;
 	plan->uids = read_extents(&r, "uids", &plan->uid_count);
@@ -355,8 +359,12 @@ static int sandbox_lua_run(lua_State *L)
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
 	error = supervise_run(uv_default_loop(), &object->sandbox, &outcome);
-	if (error)
-		return luaL_error(L, "event loop: %s", strerror(-error));
+	if (error) {
+		lua_pushliteral(L, "failed");
+		lua_pushfstring(L, "cannot wait for the command: %s",
+				strerror(-error));
+		return 2;
+	}
 	switch (outcome.kind) {
 	case OUTCOME_ENDED:
 		lua_pushstring(L,

@@ -170,8 +170,8 @@ local function by_filter(self, connection, subject, answer)
   end
   local credential = not self.network.allowPlaintextHeaderSet and subject.scheme == "http" and credential_of(answer.set)
   if credential then
-    decision.reason = ("%s %s was denied: network.filterRequest%s sets %s on plain HTTP, where it travels in clear text; "
-      .. "network.allowPlaintextHeaderSet = true allows that"):format(shown(subject.method), shown(subject.url),
+    decision.reason = ("%s %s was denied: network.filterRequest%s sets %s on plain HTTP, where it travels in clear "
+      .. "text; network.allowPlaintextHeaderSet = true allows that"):format(shown(subject.method), shown(subject.url),
       where(origin), credential)
     decision.rule = "network.allowPlaintextHeaderSet"
     return deny(decision)

@@ -19,7 +19,7 @@ WAYS = {"pid": os.kill, "group": os.killpg}
 
 # Counts a signal until none came for a while, and ends with a status of its own.
 COUNT = """trap 'n=$((n+1))' %s; n=0; echo ready
-while [ $n = 0 ]; do sleep 0.02; done; for i in 1 2 3 4 5; do sleep 0.02; done; echo n=$n; exit 5"""
+while [ $n = 0 ]; do sleep 0.2; done; for i in 1 2 3; do sleep 0.1; done; echo n=$n; exit 5"""
 
 
 def short(number):
@@ -189,11 +189,11 @@ class Endings(Running):
 
     @as_everyone
     def test_the_host_process_killed_at_any_time(self):
-        for i in range(50):
+        for i in range(36):
             word = tag()
             script = "sleep %s & setsid nohup sleep %s & echo $TMPDIR; exec sleep %s" % (word, word, word)
             process = self.popen("sh", "-c", script)
-            time.sleep(random.uniform(0, 0.05) if i < 40 else random.uniform(0.05, 0.3))
+            time.sleep(random.uniform(0, 0.05) if i < 30 else random.uniform(0.05, 0.3))
             process.kill()
             process.wait()
             self.gone(word)
