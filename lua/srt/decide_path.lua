@@ -47,8 +47,8 @@ local function planted(entry, resolved, ctx, roots)
   end
 end
 
-local function note(rules, entry, text)
-  rules.notes[#rules.notes + 1] = { entry = entry, text = text }
+local function note(rules, entry, text, warn)
+  rules.notes[#rules.notes + 1] = { entry = entry, text = text, warn = warn }
 end
 
 local function add_allow(rules, list, entry, ctx, roots)
@@ -69,6 +69,9 @@ local function add_allow(rules, list, entry, ctx, roots)
   for _, passed in ipairs(resolved.links) do rules.links[passed.path] = passed.target end
 end
 
+-- An empty directory of that name breaks git.
+local NEVER_HELD = { [".git"] = true, commondir = true }
+
 -- A protected name that does not exist is held by an empty directory, if
 -- something inside could make it otherwise.
 local function hold_place(rules, entry, missing)
@@ -78,7 +81,13 @@ local function hold_place(rules, entry, missing)
   local uid = sys.ids()
   if not st or (not sys.writable(parent) and st.uid ~= uid) then return end
   if rules.placeholders[missing] then return end
+  if NEVER_HELD[missing:match("[^/]*$")] then
+    note(rules, entry, "does not exist, and its place is not held since that would break git: what a command makes "
+      .. "there is not protected", true)
+    return
+  end
   rules.placeholders[missing] = entry
+  note(rules, entry, "does not exist: while a command runs, an empty folder holds the place of " .. missing)
   put(rules.denyWrite, missing, entry)
   rules.types[missing] = "dir"
 end

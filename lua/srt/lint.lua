@@ -72,18 +72,6 @@ local function paths(self, fs)
   end
 end
 
-local function missing(self, fs)
-  local sys = require("srt.c.sys")
-  for _, name in ipairs({ "denyRead", "allowRead", "allowWrite", "denyWrite" }) do
-    for _, entry in ipairs(fs[name]) do
-      local _, _, code = sys.lstat(entry.path)
-      if (code == "ENOENT" or code == "ENOTDIR") and not entry.path:find("[*?%[%]]") then
-        self:note(entry.origin, ("%q does not exist"):format(entry.given))
-      end
-    end
-  end
-end
-
 ---Does a deny rule take all that an allow rule gives?
 local function swallowed(denied, rule)
   local probe = rule.kind == "wildcard" and "*." .. rule.host or rule.host
@@ -201,9 +189,6 @@ function lint.run(profile, policy, ctx, more)
   paths(self, profile.filesystem)
   network(self, profile, policy.values)
   without_effect(self, policy)
-  if self.full then
-    missing(self, profile.filesystem)
-  end
   root(self, profile.filesystem, ctx)
   table.sort(self.warnings)
   table.sort(self.notes)

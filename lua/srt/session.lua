@@ -67,7 +67,7 @@ local function sort_notes(profile, rules)
   for _, note in ipairs(rules.notes) do
     local key = note.entry.origin and note.entry.origin.key or ""
     local text = ("%s: %s %s"):format(where(note.entry.origin), note.entry.given, note.text)
-    local list = key:find("allow", 1, true) and profile.warnings or profile.notes
+    local list = (note.warn or key:find("allow", 1, true)) and profile.warnings or profile.notes
     list[#list + 1] = text
   end
 end

@@ -88,6 +88,13 @@ describe("paths", function()
     assert.is_nil(rules.placeholders[top .. "/a/f/x"])
   end)
 
+  it("holds no place whose name would break git, and warns", function()
+    local rules = rules_of(top, { allowWrite = { "." }, denyWrite = { ".git/hooks", "b/commondir" } })
+    assert.is_nil(next(rules.placeholders))
+    assert.equal(2, #rules.notes)
+    assert.is_true(rules.notes[1].warn)
+  end)
+
   it("needs no place where nothing can be made", function()
     local rules = rules_of(top, { denyWrite = { "new" } })
     assert.is_nil(next(rules.placeholders))
