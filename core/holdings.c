@@ -4,12 +4,55 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include "core/remove_tree.h"
 
 #define PLACEHOLDER_MODE 0555
+
+static int make(int dir, const char *name)
+{
+	return mkdirat(dir, name, PLACEHOLDER_MODE);
+}
+
+static int take_away(int dir, const char *name)
+{
+	return unlinkat(dir, name, AT_REMOVEDIR);
+}
+
+/*
+ * Acts on @path, also in a folder that its owner, who is the caller, has closed
+ * to writing: what runs inside could open it again. Return: 0, or -1 with
+ * errno.
+ */
+static int in_folder(const char *path, int (*act)(int dir, const char *name))
+{
+	const char *name = strrchr(path, '/') + 1;
+	owned_ptr char *folder = strndup(path, (size_t)(name - path));
+	owned_fd int dir = -1;
+	struct stat st;
+	char link[32];
+	int result;
+
+	if (!folder)
+		return -1;
+	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || fstat(dir, &st))
+		return -1;
+	result = act(dir, name);
+	if (!result || errno != EACCES || st.st_uid != geteuid())
+		return result;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	if (chmod(link, (st.st_mode & 07777) | S_IWUSR | S_IXUSR))
+		return -1;
+	result = act(dir, name);
+	if (chmod(link, st.st_mode & 07777))
+		return -1;
+	return result;
+}
 
 /*
  * A placeholder is shared by parallel runs: each holds a shared lock, and only
@@ -22,7 +65,7 @@ static int placeholder_make(const char *path)
 	struct stat st, named;
 
 	for (int tries = 0; tries < 100; tries++) {
-		if (mkdir(path, PLACEHOLDER_MODE) && errno != EEXIST)
+		if (in_folder(path, make) && errno != EEXIST)
 			return -errno;
 		if (fd >= 0)
 			close(fd);
@@ -50,7 +93,7 @@ static void placeholder_remove(const char *path, int fd)
 	if (!fstat(fd, &st) && !lstat(path, &named) &&
 	    named.st_ino == st.st_ino && named.st_dev == st.st_dev &&
 	    (named.st_mode & 07777) == PLACEHOLDER_MODE)
-		(void)rmdir(path);
+		(void)in_folder(path, take_away);
 }
 
 int holdings_make(const struct plan *plan, int *locks, struct failure *failure)

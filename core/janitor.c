@@ -146,7 +146,7 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 	janitor->child = pair[0];
 	error = clone_child(janitor, control, pair[1], failure);
 	leave(janitor);
-	sys_warm_heap(HEAP_OF_FILTER);
+	sys_warm(HEAP_OF_FILTER);
 	return error ? error
 		     : write_maps(&janitor->shared->plan, janitor->pid,
 				  failure);

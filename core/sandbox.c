@@ -14,7 +14,7 @@
 #include "core/system.h"
 
 /* What policy, profile and plan take in a usual run. */
-#define HEAP_OF_POLICY (1536UL << 10)
+#define HEAP_OF_POLICY (1152UL << 10)
 
 /* First line of a file, or -1. */
 static int read_number(const char *path)
@@ -133,7 +133,7 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	if (error)
 		sandbox_close(out);
 	else
-		sys_warm_heap(HEAP_OF_POLICY);
+		sys_warm(HEAP_OF_POLICY);
 	return error;
 }
 

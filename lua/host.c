@@ -186,7 +186,7 @@ int srtlua_main(int argc, char **argv)
 	int status;
 
 	caller_save(&host_caller);
-	sys_warm_heap(HEAP_AT_START);
+	sys_warm(HEAP_AT_START);
 	if (fill_standard_descriptors())
 		return 125;
 	L = luaL_newstate();

@@ -81,7 +81,9 @@ static void write_entry(FILE *out, size_t index, const struct entry *e)
 			fprintf(stderr, "%s\n", lua_tostring(L, -1));
 			exit(1);
 		}
-		lua_dump(L, write_bytes, out, 0);
+		/* Without line numbers, which cost start-up time and memory;
+		 * SRT_LUA_PATH brings them back. */
+		lua_dump(L, write_bytes, out, 1);
 	}
 	fprintf(out, "0};\n");
 	lua_close(L);

@@ -72,6 +72,26 @@ end
 -- An empty directory of that name breaks git.
 local NEVER_HELD = { [".git"] = true, commondir = true }
 
+local function unescape(point)
+  return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
+end
+
+local function mountinfo()
+  return sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
+end
+
+-- Is the path on a read-only mount, or on a read-only file system?
+local function on_read_only(path)
+  local length, read_only = 0, false
+  for point, options, super in gmatch(mountinfo(), "%S+ %S+ %S+ %S+ (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n") do
+    point = unescape(point)
+    if #point >= length and paths.below(path, point) then
+      length, read_only = #point, (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil
+    end
+  end
+  return read_only
+end
+
 -- A protected name that does not exist is held by an empty directory, if
 -- something inside could make it otherwise.
 local function hold_place(rules, entry, missing)
@@ -79,7 +99,8 @@ local function hold_place(rules, entry, missing)
   if not rules:at(parent).write then return end
   local st = sys.stat(parent)
   local uid = sys.ids()
-  if not st or (not sys.writable(parent) and st.uid ~= uid) then return end
+  -- An owner can open a folder to writing again; a read-only mount stays.
+  if not st or (not sys.writable(parent) and (st.uid ~= uid or on_read_only(parent))) then return end
   if rules.placeholders[missing] then return end
   if NEVER_HELD[missing:match("[^/]*$")] then
     note(rules, entry, "does not exist, and its place is not held since that would break git: what a command makes "
@@ -131,6 +152,10 @@ local function add_deny(rules, list, entry)
     rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing }
   elseif resolved.code == "ELOOP" then
     note(rules, entry, "is a loop of symbolic links, so it protects nothing but these")
+  elseif resolved.closed and rules:at(resolved.closed).write then
+    put(rules[list], resolved.closed, entry)
+    rules.types[resolved.closed] = "dir"
+    note(rules, entry, "lies in " .. resolved.closed .. ", which can't be searched, so that is denied as a whole", true)
   elseif resolved.code == "EACCES" then
     note(rules, entry, "can't be looked at by this user, and neither can the command")
   else
@@ -140,10 +165,9 @@ end
 
 -- Mounts of kernel file systems elsewhere in the tree.
 local function add_mounts(rules)
-  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
-  for point, kind in gmatch(text, "%S+ %S+ %S+ %S+ (%S+) [^\n]- %- (%S+) [^\n]*\n") do
+  for point, kind in gmatch(mountinfo(), "%S+ %S+ %S+ %S+ (%S+) [^\n]- %- (%S+) [^\n]*\n") do
     if COVERED[kind] or INTERFACES[kind] then
-      local path = point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end)
+      local path = unescape(point)
       local st = not decide.own(path) and not OWN[path] and sys.stat(path)
       if st then
         local entry = { given = path, path = path, builtin = kind .. " file system", final = true }

@@ -74,6 +74,7 @@ end
 ---@field real string? the path without links, if it exists
 ---@field type string? "dir", "file", ...
 ---@field missing string? the first component that does not exist, as a real path
+---@field closed string? with EACCES: the folder on the way that this user can't search, as a real path
 ---@field beneath string? the plain file that stands where a folder would have to be, as a real path
 ---@field links {path: string, target: string}[] the links on the way, each by its real path
 ---@field code string? why it could not be looked at: "ENOENT", "ELOOP", "EACCES", ...
@@ -133,6 +134,16 @@ local function resolve_missing(path, code, depth)
   end
 end
 
+local function resolve_closed(path, code)
+  local dir = paths.parent(path)
+  local real = sys.realpath(dir)
+  while not real and dir ~= "/" do
+    dir = paths.parent(dir)
+    real = sys.realpath(dir)
+  end
+  return { code = code, closed = real, links = real and real ~= dir and links_of(dir) or {} }
+end
+
 --- What an absolute path names now.
 ---@param path string from expand()
 ---@param depth integer? how many dangling links led here
@@ -141,6 +152,7 @@ function paths.resolve(path, depth)
   local real, _, code = sys.realpath(path)
   if not real then
     if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code, depth or 0) end
+    if code == "EACCES" then return resolve_closed(path, code) end
     return { code = code, links = code == "ELOOP" and links_of(path) or {} }
   end
   local st, _, why = sys.stat(real)
