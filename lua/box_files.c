@@ -73,8 +73,11 @@ int box_push_file(lua_State *B, const char *path, size_t max)
 	size_t size;
 	int err = box_file_read(path, max, &data, &size, real), status;
 
+	/* By its own name as well: a link on the way decides, too. */
 	if (!err)
 		err = box_add_file(box_of(B), real);
+	if (!err && strcmp(path, real) != 0)
+		err = box_add_file(box_of(B), path);
 	if (err) {
 		free(data);
 		return err;

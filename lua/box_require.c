@@ -162,22 +162,42 @@ static int require_srt(lua_State *B, const char *name)
 	return 1;
 }
 
+/*
+ * What is looked for and not there is noted like what is read: whoever made it
+ * would decide what the next run does. A directory in its place is no module
+ * either: it may be what a run at the same time holds the place with.
+ */
+static int note_missing(struct box *b, const char *rel)
+{
+	char path[PATH_MAX + NAME_MAX_SIZE + 32];
+
+	snprintf(path, sizeof(path), "%s%s%s", b->root_path,
+		 strcmp(b->root_path, "/") == 0 ? "" : "/", rel);
+	return box_add_file(b, path);
+}
+
 /* ROOT/a/b.lua, or ROOT/a/b/init.lua, into @rel. */
 static int read_module(struct box *b, const char *name, char *rel, size_t room,
 		       char **data, size_t *size)
 {
 	static const char *const ends[] = { ".lua", "/init.lua" };
-	int err = -ENOENT;
+	int err, missing = -ENOENT;
 
-	for (size_t i = 0; i < 2 && err == -ENOENT; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		snprintf(rel, room, "%s%s", name, ends[i]);
 		for (char *p = rel; p < rel + strlen(name); p++)
 			if (*p == '.')
 				*p = '/';
 		err = box_file_read_beneath(b->root, rel, BOX_SOURCE_MAX, data,
 					    size);
+		if (err != -ENOENT && err != -EINVAL && err != -ENOTDIR)
+			return err;
+		if (err == -EINVAL)
+			missing = err;
+		if (note_missing(b, rel))
+			return -ENOMEM;
 	}
-	return err;
+	return missing;
 }
 
 static int module_error(lua_State *B, const char *name, int err)

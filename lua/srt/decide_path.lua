@@ -92,6 +92,19 @@ local function on_read_only(path)
   return read_only
 end
 
+-- The place that another run holds: path itself or its folder. It must be held
+-- by this run too, or it would go when the other one ends.
+local PLACEHOLDER_MODE = tonumber("1555", 8) -- as in core/holdings.c
+
+local function held_place(path)
+  for _, candidate in ipairs { path, paths.parent(path) } do
+    local st = sys.lstat(candidate)
+    if st and st.type == "dir" and st.mode == PLACEHOLDER_MODE and #(sys.readdir(candidate) or { "?" }) == 0 then
+      return candidate
+    end
+  end
+end
+
 -- A protected name that does not exist is held by an empty directory, if
 -- something inside could make it otherwise.
 local function hold_place(rules, entry, missing)
@@ -141,7 +154,10 @@ end
 local function add_deny(rules, list, entry)
   local resolved = paths.resolve(entry.path)
   hold_way(rules, entry, resolved)
-  if resolved.real then
+  local held = list == "denyWrite" and held_place(resolved.real or resolved.missing or "/")
+  if held then
+    rules.absent[#rules.absent + 1] = { entry = entry, missing = held }
+  elseif resolved.real then
     if decide.own(resolved.real) or OWN[resolved.real] then
       return note(rules, entry, "is the sandbox's own, so it has no effect")
     end

@@ -108,6 +108,7 @@ function session.load(facts, path, options)
   })
   if not policy then return nil, problems end
   local files = box:files()
+  for i, file in ipairs(files) do files[i] = paths.normalize(file) end
   if real:find("%.json$") then files[#files + 1] = real end
   local uid = sys.ids()
   local profile

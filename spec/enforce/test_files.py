@@ -2,11 +2,12 @@
 """What a policy says of files is what the kernel answers, errno by errno."""
 import os
 import signal
+import socket
 import stat
 import subprocess
 import time
 
-from lib import Case, as_everyone, main, USERS, skip
+from lib import BINARY, Case, as_everyone, main, need, skip, USERS
 
 
 class Files(Case):
@@ -173,6 +174,35 @@ class Writing(Files):
         self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "d/**" } } }', {"write d/ok/a": "EROFS"})
 
     @as_everyone
+    def test_allowed_folders_above_a_protected_path_stay(self):
+        """An entry that changes nothing must not end the row of pinned folders."""
+        for allowed in ('allowWrite = { ".", "p" }', 'allowWrite = { ".", "p", "p/q" }', 'allowWrite = { "." }, allowRead = { "p/q" }'):
+            self.fresh()
+            self.write("w/p/q/r", "x")
+            self.check('{ filesystem = { %s, denyWrite = { "p/q/r" } } }' % allowed, {
+                "rename p p2": "EBUSY", "rename p/q p/z": "EBUSY", "write p/q/r": "EROFS", "creat p/q/n": "ok"})
+
+    @as_everyone
+    def test_odd_ways_to_a_protected_path(self):
+        self.write("w/d/f", "x")
+        self.sh("mkdir e")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "d/f" } } }', {
+            "write e/../d/f": "EROFS", "write ./d//f": "EROFS", "write ../w/d/f": "EROFS", "write /proc/self/cwd/d/f": "EROFS",
+            "write /proc/self/root%s/w/d/f" % self.dir: "EROFS", "rename e d/f": "EXDEV", "write /proc/self/fd/../cwd/d/f":
+            "EROFS"})
+
+    @as_everyone
+    def test_mounts_below(self):
+        """A mount in a denied or an allowed folder is held as the folder is."""
+        if self.user != "root":
+            return
+        self.sh("mkdir -p a/m d/m ../store; echo x >../store/f")
+        policy = self.policy('{ filesystem = { allowWrite = { "a" }, denyWrite = { "a/m/f" }, denyRead = { "d" } } }')
+        done = Missing.with_mounts(self, "mount --bind ../store a/m; mount --bind ../store d/m", policy,
+                                   "echo y >a/m/f; echo n >a/m/n; cat d/m/f; echo z >/proc/self/cwd/a/m/f")
+        self.assertEqual(("x\n", "", ["f", "n"]), (self.read("store/f"), done.stdout, sorted(os.listdir(self.path("store")))), done)
+
+    @as_everyone
     def test_parents_of_a_protected_path_stay(self):
         self.write("w/p/q/r", "x")
         self.sh("mkdir b c")
@@ -226,6 +256,60 @@ class Writing(Files):
         self.assertEqual(("x", []), (self.read("real.f"), os.listdir(self.path("real.d"))))
 
 
+class Links(Files):
+    """A link on the way to a protected path is as protected as what it leads to."""
+
+    @as_everyone
+    def test_they_can_not_be_replaced(self):
+        self.write("real.d/f", "x")
+        self.write("real.f", "x")
+        self.sh("ln -s ../real.f rc; ln -s ../real.d hooks; ln -s ../real.d cfg; ln -s /dev/null nul; mkdir other")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "rc", "hooks", "nul", "cfg/f" } } }', {
+            "write rc": "EROFS", "unlink rc": "EBUSY", "rename rc x": "EBUSY", "rename other hooks": ("EBUSY", "ENOTDIR"),
+            "exchange other hooks": "EBUSY", "symlink /tmp hooks": "EEXIST", "creat hooks/n": "EROFS", "unlink cfg": "EBUSY",
+            "write cfg/f": "EROFS", "unlink nul": "EBUSY", "chown rc": "EROFS", "read rc": "ok", "list hooks": "ok",
+            "link rc l2": ("EXDEV", "EPERM"), "creat fine": "ok"})
+        links = {name: os.readlink(self.path("w", name)) for name in ("rc", "hooks", "cfg", "nul")}
+        self.assertEqual({"rc": "../real.f", "hooks": "../real.d", "cfg": "../real.d", "nul": "/dev/null"}, links)
+
+    @as_everyone
+    def test_every_link_of_a_chain_and_the_folders_above(self):
+        self.write("w/a/deep/f", "x")
+        self.sh("mkdir l; ln -s ../a l/one; ln -s one/deep l/two; ln -s l/two three")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "three/f" } } }', {
+            "unlink three": "EBUSY", "unlink l/two": "EBUSY", "unlink l/one": "EBUSY", "rename l m": "EBUSY",
+            "rename a b": "EBUSY", "rename a/deep a/x": "EBUSY", "write three/f": "EROFS", "write a/deep/f": "EROFS",
+            "creat l/new": "ok", "creat a/deep/new": "ok"})
+
+    @as_everyone
+    def test_of_denied_reads(self):
+        self.write("out/k", "secret")
+        self.sh("ln -s ../out/k k; ln -s ../out o")
+        self.check('{ filesystem = { allowWrite = { "." }, denyRead = { "k", "o/k" } } }', {
+            "read k": "EACCES", "read o/k": "EACCES", "read ../out/k": "EACCES", "unlink k": "EBUSY", "unlink o": "EBUSY"})
+
+    @as_everyone
+    def test_dangling(self):
+        self.sh("ln -s nowhere in; ln -s ../out/nowhere out; ln -s in again; mkdir ../out")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "again", "out" } } }', {
+            "unlink again": "EBUSY", "unlink in": "EBUSY", "unlink out": "EBUSY", "mkdir nowhere": "EEXIST",
+            "rmdir nowhere": "EBUSY", "creat nowhere/x": "EROFS", "creat fine": "ok"})
+        self.assertEqual(["again", "fine", "in", "out"], sorted(os.listdir(self.w)))
+        self.assertEqual([], os.listdir(self.path("out")))
+
+    @as_everyone
+    def test_loops(self):
+        self.sh("ln -s l2 l1; ln -s l1 l2; ln -s self self")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "l1", "self" } } }', {
+            "creat fine": "ok", "read l1": "ELOOP", "unlink l1": "EBUSY", "unlink l2": "EBUSY", "unlink self": "EBUSY"})
+
+    @as_everyone
+    def test_allowed_entries_do_not_hold_theirs(self):
+        self.sh("mkdir d; ln -s d l; ln -s gone dangling")
+        self.check('{ filesystem = { allowWrite = { "." }, allowRead = { "l", "dangling" } } }',
+                   {"unlink l": "ok", "unlink dangling": "ok"})
+
+
 class Missing(Files):
     @as_everyone
     def test_protected_names_are_held(self):
@@ -244,6 +328,96 @@ class Missing(Files):
         self.assertEqual([], os.listdir(self.w))
 
     @as_everyone
+    def test_a_file_where_a_folder_would_have_to_be(self):
+        self.write("w/f", "x")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "f/x/y" } } }', {
+            "write f": "ok", "trunc f": "ok", "unlink f": "EBUSY", "rename f g": "EBUSY", "mkdir f": "EEXIST",
+            "creat f/x": "ENOTDIR"})
+        self.assertEqual(["f"], os.listdir(self.w))
+
+    @as_everyone
+    def test_a_folder_that_its_owner_closed(self):
+        """The command could open it again."""
+        self.sh("mkdir ro; chmod 555 ro")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "ro/no" } } }', {
+            "rename ro r2": "EBUSY", "mkdir ro/no": "EEXIST", "creat ro/n": "ok" if self.user == "root" else "EACCES"})
+        policy = '{ filesystem = { allowWrite = { "." }, denyWrite = { "ro/no" } } }'
+        got = self.run_sh("stat -c %a ro; chmod 755 ro; mkdir ro/no || echo refused; rm -f ro/n; chmod 555 ro", policy)
+        self.assertEqual("555\nrefused\n", got.out, got)
+        self.assertEqual([], os.listdir(self.path("w/ro")))
+        self.assertEqual(0o555, os.stat(self.path("w/ro")).st_mode & 0o7777)
+
+    @as_everyone
+    def test_a_folder_that_can_not_be_searched(self):
+        self.write("w/shut/k", "secret")
+        self.sh("chmod 000 shut")
+        for policy in ('{ filesystem = { allowWrite = { "." }, denyRead = { "shut/k" }, denyWrite = { "shut/no/x" } } }',
+                       '{ filesystem = { allowWrite = { "." }, denyRead = { "shut/k" } } }'):
+            got = self.run_sh("chmod 755 shut; cat shut/k; mkdir -p shut/no/x; rm -rf shut; echo end", policy)
+            self.assertEqual("end\n", got.out, got)
+        self.assertEqual("secret", self.read("w/shut/k") if self.user == "root" else self.sh("chmod 755 shut; cat shut/k"))
+
+    def test_a_read_only_mount(self):
+        if USERS[0] != "root":
+            skip("only for root", allowed=True)
+        self.sh("mkdir ../ro ../ro2")
+        policy = self.policy('{ filesystem = { allowWrite = { ".", "../ro" }, denyWrite = { "../ro/no", "../ro/a/b" } } }')
+        done = self.with_mounts("mount --bind ../ro2 ../ro && mount -o remount,ro,bind ../ro", policy, "echo ok; mkdir ../ro/no")
+        self.assertEqual("ok\n", done.stdout, done)
+        self.assertEqual([], os.listdir(self.path("ro2")))
+
+    def with_mounts(self, mounts, policy, script):
+        """Runs a script inside, from a mount namespace with mounts of the test's own."""
+        return subprocess.run([need("unshare"), "-m", "sh", "-ec", mounts + '; exec "$@"', "sh", BINARY, "run", policy,
+                               "--", "sh", "-c", script], cwd=self.w, env=self.environment(), capture_output=True, text=True)
+
+    @as_everyone
+    def test_a_folder_that_looks_like_a_placeholder_stays(self):
+        self.sh("mkdir -m 555 no")
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "no" } } }', {"creat no/x": "EROFS", "rmdir no": "EBUSY"})
+        self.assertEqual(["no"], os.listdir(self.w))
+
+    @as_everyone
+    def test_many_runs_at_once_some_killed(self):
+        policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no", "p/q" } } }')
+        runs = []
+        for number in range(8):
+            runs.append(self.start(["sh", "-c", "mkdir no/x || mkdir no || mkdir p; sleep 0.%d" % number], policy))
+        for run in runs[::3]:
+            time.sleep(0.02)
+            run.kill()
+        for run in runs:
+            run.communicate(timeout=30)
+        self.await_gone()
+        self.assertEqual(([], []), (os.listdir(self.w), self.leftovers()))
+
+    @as_everyone
+    def test_pid_1_or_the_command_killed_from_outside(self):
+        policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no" } } }')
+        for depth, name in ((2, "PID 1"), (3, "the command")):
+            run = self.start(["sh", "-c", "mkdir -p $TMPDIR/a/b; touch $TMPDIR/ready; sleep 60"], policy)
+            self.await_path("w/no")
+            pid = run.pid
+            deadline = time.time() + 10
+            while depth:
+                children = self.children(pid)
+                if children:
+                    pid, depth = children[0], depth - 1
+                self.assertLess(time.time(), deadline)
+            os.kill(pid, signal.SIGKILL)
+            run.communicate(timeout=20)
+            self.assertEqual(125 if name == "PID 1" else 137, run.returncode, name)
+            self.assertEqual(([], []), (os.listdir(self.w), self.leftovers()), name)
+
+    @staticmethod
+    def children(pid):
+        try:
+            with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+                return [int(word) for word in file.read().split()]
+        except OSError:
+            return []
+
+    @as_everyone
     def test_parallel_runs_share_a_place(self):
         policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no" } } }')
         long = self.start(["sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; mkdir no/x; mkdir no; echo $?"], policy)
@@ -257,16 +431,33 @@ class Missing(Files):
         self.assertEqual(["go"], os.listdir(self.w))
 
     @as_everyone
+    def test_a_place_stays_when_the_run_that_made_it_ends(self):
+        policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no", "p/q" } } }')
+        wait = "touch $0; while [ ! -e go$0 ]; do sleep 0.02; done; mkdir no 2>/dev/null || mkdir -p p/q 2>/dev/null || echo held"
+        first = self.start(["sh", "-c", wait, "1"], policy)
+        self.await_path("w/1")
+        second = self.start(["sh", "-c", wait, "2"], policy)
+        self.await_path("w/2")
+        for run, name in ((first, "go1"), (second, "go2")):
+            self.write("w/" + name)
+            out, err = run.communicate(timeout=20)
+            self.assertEqual(b"held\n", out, err)
+        self.assertEqual(["1", "2", "go1", "go2"], sorted(os.listdir(self.w)))
+
+    @as_everyone
     def test_killed_run_leaves_nothing(self):
         policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no" } } }')
         run = self.start(["sleep", "60"], policy)
         self.await_path("w/no")
         run.send_signal(signal.SIGKILL)
         run.communicate()
+        self.await_gone()
+        self.assertEqual(([], []), (os.listdir(self.w), self.leftovers()))
+
+    def await_gone(self):
         deadline = time.time() + 10
         while time.time() < deadline and (os.listdir(self.w) or self.leftovers()):
             time.sleep(0.05)
-        self.assertEqual(([], []), (os.listdir(self.w), self.leftovers()))
 
     @as_everyone
     def test_what_the_user_makes_meanwhile_stays(self):
@@ -284,6 +475,31 @@ class Missing(Files):
         while not os.path.exists(self.path(name)):
             self.assertLess(time.time(), deadline, name + " does not come")
             time.sleep(0.01)
+
+
+class Special(Files):
+    """A read-only mount does not stop writers of FIFOs and sockets."""
+
+    @as_everyone
+    def test_fifos(self):
+        self.sh("mkfifo p; mkfifo ../outside; mkfifo open")
+        readers = [os.open(self.path(name), os.O_RDONLY | os.O_NONBLOCK) for name in ("w/p", "outside", "w/open")]
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { "p" } } }', {
+            "write p": "EACCES", "write ../outside": "EACCES", "write open": "ok", "unlink p": "EBUSY", "read ../outside": "ok"})
+        for reader, want in zip(readers, (b"", b"", b"w")):
+            self.assertEqual(want, os.read(reader, 10))
+            os.close(reader)
+
+    @as_everyone
+    def test_sockets(self):
+        for name in ("w/denied", "w/open"):
+            server = socket.socket(socket.AF_UNIX)
+            self.addCleanup(server.close)
+            server.bind(self.path(name))
+            server.listen()
+        self.own(self.w)
+        self.check("""{ filesystem = { allowWrite = { "." }, denyWrite = { "denied" } },
+          network = { allowAllUnixSockets = true } }""", {"connect denied": "EACCES", "connect open": "ok"})
 
 
 class Policy(Files):
@@ -305,6 +521,23 @@ return { filesystem = { allowWrite = require("part") } }\n""")
     def test_json_settings_protect_themselves(self):
         policy = self.write("w/s.json", '{"filesystem": {"allowWrite": ["."]}}')
         self.check(policy, {"write s.json": "EROFS", "creat n": "ok"})
+
+    @as_everyone
+    def test_nothing_can_be_planted_for_the_next_run(self):
+        """What is looked for and not there decides as well."""
+        self.write("w/sub/part/init.lua", 'return { "." }\n')
+        self.write("w/real/data", "x")
+        self.sh("ln -s real conf")
+        policy = self.write("w/sub/p.lua", """pcall(require, "optional")
+srt.read(srt.here .. "/extra")
+srt.read(srt.here .. "/../conf/data")
+return { filesystem = { allowWrite = require("part") } }\n""")
+        for _ in range(2):
+            self.check(policy, {
+                "creat sub/part.lua": ("EEXIST", "EISDIR"), "creat sub/optional.lua": ("EEXIST", "EISDIR"),
+                "mkdir sub/optional": "EEXIST", "creat sub/extra": ("EEXIST", "EISDIR"), "unlink conf": "EBUSY",
+                "write real/data": "EROFS", "rename real r2": "EBUSY"})
+        self.assertEqual(["p.lua", "part"], sorted(os.listdir(self.path("w/sub"))))
 
     @as_everyone
     def test_a_link_to_the_policy_that_can_be_moved(self):
@@ -336,6 +569,39 @@ chmod 0 $TMPDIR; true""" % self.path("out")
         self.assertEqual(0, got.code, got)
         self.assertEqual([], self.leftovers())
         self.assertEqual("x", self.read("out/keep"))
+
+    @as_everyone
+    def test_a_deep_tree(self):
+        code = """import os
+os.chdir(os.environ["TMPDIR"])
+for level in range(3000):
+    name = "d" + str(level % 3)
+    os.mkdir(name)
+    os.symlink("KEEP", "link")
+    if level % 500 == 0:
+        os.makedirs("locked/in")
+        os.chmod("locked/in", 0)
+        os.chmod("locked", 0)
+        os.mkfifo("fifo")
+    os.chdir(name)
+""".replace("KEEP", self.write("out/keep", "x"))
+        got = self.run_srt(["/usr/bin/python3", "-c", code], "{}")
+        self.assertEqual(0, got.code, got)
+        self.assertEqual(([], "x"), (self.leftovers(), self.read("out/keep")))
+
+    @as_everyone
+    def test_killed_while_it_fills(self):
+        self.write("out/keep", "x")
+        script = "cd $TMPDIR; ln -s ../../out out; while :; do mkdir -p a/b/c; touch a/b/c/f; chmod 0 a/b; mv a $$.$((i+=1)); done"
+        for delay in (0.1, 0.3):
+            run = self.start(["sh", "-c", script], "{}")
+            time.sleep(delay)
+            run.kill()
+            run.communicate()
+        deadline = time.time() + 10
+        while time.time() < deadline and self.leftovers():
+            time.sleep(0.05)
+        self.assertEqual(([], "x"), (self.leftovers(), self.read("out/keep")))
 
     @as_everyone
     def test_not_movable_in_a_writable_place(self):
@@ -381,6 +647,12 @@ class Devices(Files):
         self.assertFalse(os.path.exists("/dev/shm/s"))
 
     @as_everyone
+    def test_the_hosts_nodes_stay_as_they_are(self):
+        """They are the host's: their mode and times, with the values they have."""
+        for name in ("null", "zero", "full", "random", "urandom", "tty"):
+            self.check("{}", {"%s /dev/%s" % (what, name): "EROFS" for what in ("chmod", "chown", "utime")})
+
+    @as_everyone
     def test_mount_flags(self):
         got = self.run_sh("cat /proc/self/mountinfo", '{ filesystem = { allowWrite = { "." } } }')
         for line in got.out.splitlines():
@@ -411,6 +683,15 @@ class Devices(Files):
         self.assertEqual("1234\n", got.out, got)
         self.assertEqual(1234, os.stat(self.path("w/new")).st_uid)
 
+    def test_place_holders_in_another_users_workspace(self):
+        if USERS[0] != "root":
+            skip("only for root", allowed=True)
+        os.chmod(self.w, 0o755)
+        subprocess.run(["chown", "-R", "1234:1234", self.w], check=True)
+        self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { ".gitconfig" } } }', {
+            "creat .gitconfig": ("EEXIST", "EISDIR"), "creat n": "ok"})
+        self.assertEqual(["n"], os.listdir(self.w))
+
     def test_masks_hold_for_root(self):
         if USERS[0] != "root":
             skip("only for root", allowed=True)
@@ -419,6 +700,36 @@ class Devices(Files):
                           '{ filesystem = { denyRead = { "../out", "../g" } } }')
         self.assertNotEqual("0", got.out.split()[0])
         self.assertNotIn("f\n", got.out)
+
+
+class Settings(Files):
+    @as_everyone
+    def test_nothing_is_dropped_silently(self):
+        for text, word in (('{ filesystem = { denyreed = { "x" } } }', "denyRead"), ('{ filesystem = { denyRead = { "" } } }', "empty"),
+                           ('{ filesystem = { denyRead = "x" } }', "denyRead"), ('{ allowEverything = true }', "allowEverything"),
+                           ('{ filesystem = { allowWrite = { "$TMPDIR" } } }', "srt.env.TMPDIR")):
+            got = self.run_srt(["touch", "ran"], text)
+            self.assertEqual(125, got.code, (text, got))
+            self.assertIn(word, got.err)
+        self.assertEqual([], os.listdir(self.w))
+
+    @as_everyone
+    def test_entries_without_effect_are_told(self):
+        got = self.run_sh("true", '{ filesystem = { allowWrite = { "nodir" } } }')
+        self.assertIn("nodir", got.err, got)
+
+    @as_everyone
+    def test_no_folder_is_writable_by_convention(self):
+        made = not os.path.exists("/tmp/claude")
+        if made:
+            os.mkdir("/tmp/claude", 0o777)
+        self.sh("mkdir -p ../home/.npm/_logs ../home/.claude/debug ../home/.cache")
+        try:
+            self.check("{}", {"creat ../home/%s/x" % name: "EROFS" for name in (".npm/_logs", ".claude/debug", ".npm", ".cache")}
+                       | {"creat /tmp/claude/srt-enforce": "EROFS"})
+        finally:
+            if made:
+                os.rmdir("/tmp/claude")
 
 
 if __name__ == "__main__":
