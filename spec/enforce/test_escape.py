@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from lib import Case, as_everyone, main, need, skip
+from lib import BINARY, Case, as_everyone, main, need, skip
 
 WRITABLE = '{ filesystem = { allowWrite = { "." } } }'
 
@@ -53,6 +53,78 @@ class Descriptors(Case):
         with open(path, "ab") as file:
             got = self.run_sh("echo one; echo two >>/dev/stdout; echo three >>/proc/self/fd/1", "{}", stdout=file)
         self.assertEqual("one\ntwo\nthree\n", self.read("out/log"), got)
+
+    CHANGES = """import os
+def attempt(name, change):
+    try:
+        change()
+        print("changed:", name)
+    except OSError:
+        pass
+for fd in (%s):
+    path = "/proc/self/fd/%%d" %% fd
+    attempt("mode", lambda: os.fchmod(fd, os.fstat(fd).st_mode & 0o777))
+    attempt("mode by name", lambda: os.chmod(path, os.fstat(fd).st_mode & 0o777))
+    attempt("times", lambda: os.utime(fd))
+    attempt("times by name", lambda: os.utime(path))
+    attempt("owner", lambda: os.fchown(fd, os.fstat(fd).st_uid, os.fstat(fd).st_gid))
+    attempt("attribute", lambda: os.setxattr(fd, "user.probe", b"x"))
+    attempt("length", lambda: os.truncate(path, 1))
+    attempt("content", lambda: os.write(os.open(path, os.O_WRONLY | os.O_NONBLOCK), b""))
+print("end")
+"""
+
+    @as_everyone
+    def test_mode_times_and_attributes_of_an_input_file(self):
+        """No Landlock right is about these: only the mount holds them."""
+        path = self.write("out/f", "host's")
+        before = os.stat(path)
+        for abi in (None, "2", "3"):
+            with open(path, "rb") as file:
+                got = self.run_srt(["/usr/bin/python3", "-c", self.CHANGES % "0,"], WRITABLE, stdin=file,
+                                   env={"SRT_LUA_FAKE_LANDLOCK_ABI": abi})
+            self.assertEqual("end\n", got.out, (abi, got))
+        after = os.stat(path)
+        self.assertEqual((before.st_mode, before.st_mtime_ns, before.st_ctime_ns), (after.st_mode, after.st_mtime_ns, after.st_ctime_ns))
+
+    @as_everyone
+    def test_the_hosts_null_device_as_a_stream(self):
+        """With the mode and owner it has: should it be open, nothing changes."""
+        changes = "\n".join(line for line in self.CHANGES.splitlines() if "content" not in line and "length" not in line)
+        with open("/dev/null", "r+b", buffering=0) as null:
+            got = self.run_srt(["/usr/bin/python3", "-c", changes.replace("print(", "print(file=open('log', 'a'), *(") .replace(
+                "name)", "name))").replace('"end")', '"end"))') % "0, 1, 2"], WRITABLE, stdin=null, stdout=null, stderr=null)
+        self.assertEqual((0, "end\n"), (got.code, self.read("w/log")))
+
+    @as_everyone
+    def test_an_input_file_goes_on_where_it_was(self):
+        path = self.write("out/f", "one two")
+        with open(path, "rb", buffering=0) as file:
+            file.read(4)
+            got = self.run_sh("cat; stat -L -c %i /dev/stdin", WRITABLE, stdin=file)
+        self.assertEqual("two%d\n" % os.stat(path).st_ino, got.out, got)
+
+    @as_everyone
+    def test_an_input_file_that_is_not_to_be_had_inside(self):
+        path = self.write("out/f", "secret")
+        for name, policy in ((path, '{ filesystem = { denyRead = { "../out" } } }'), ("/proc/version", "{}")):
+            with open(name, "rb") as file:
+                got = self.run_sh("cat", policy, stdin=file)
+            self.assertEqual((125, ""), (got.code, got.out), got)
+            self.assertIn("use a pipe", got.err)
+
+    def test_an_input_file_by_another_mount(self):
+        """Landlock knows a folder by whatever mount: here the mount must hold."""
+        if os.geteuid() != 0:
+            skip("only for root", allowed=True)
+        self.write("data/f", "host's")
+        self.sh("mkdir ../alias")
+        policy = self.policy('{ filesystem = { allowWrite = { "../data", "." }, denyWrite = { "../data/f" } } }')
+        script = "mount --bind ../data ../alias; exec '%s' run '%s' -- sh -c '%s' <../alias/f" % (
+            BINARY, policy, "echo stolen >/proc/self/fd/0; chmod 777 /proc/self/fd/0; cat; echo end")
+        done = subprocess.run([need("unshare"), "-m", "sh", "-ec", script], cwd=self.w, env=self.environment(),
+                              capture_output=True, text=True)
+        self.assertEqual(("host'send\n", "host's"), (done.stdout, self.read("data/f")), done)
 
     @as_everyone
     def test_folders_and_path_descriptors(self):
@@ -187,6 +259,28 @@ for target in ("../out/n", "d/n", "ok"):
         self.assertIn(answers["link k alias"], ("EXDEV", "EPERM"))
         self.assertEqual("ENOENT", answers["read alias"])
 
+    @as_everyone
+    def test_the_root_of_other_processes(self):
+        """A process inside that is the caller's own leads nowhere else either."""
+        self.write("out/f", "host's")
+        got = self.run_sh("""sleep 5 & for link in root cwd exe fd/0 fd/1; do for p in self $! 1; do
+            (echo stolen >/proc/$p/$link%s) 2>/dev/null; (echo stolen >/proc/$p/$link/../out/f) 2>/dev/null; done; done
+            kill $!; ln -s /proc/self/root%s here; (echo stolen >here) 2>/dev/null; chmod 777 /proc/self/root%s 2>/dev/null; echo end""" % (
+                (self.path("out/f"),) * 3), WRITABLE)
+        self.assertEqual(("end\n", "host's"), (got.out, self.read("out/f")), got)
+        self.assertEqual(0o644, os.stat(self.path("out/f")).st_mode & 0o777)
+
+    @as_everyone
+    def test_a_mount_is_carried_away_by_none_of_its_parents(self):
+        self.write("w/a/b/c/f", "host's")
+        policy = '{ filesystem = { allowWrite = { "." }, denyWrite = { "a/b/c/f" }, denyRead = { "a/b/k" } } }'
+        self.write("w/a/b/k", "secret")
+        got = self.run_sh("""mkdir x; for d in a a/b a/b/c; do mv $d x/; mv $d q; done
+            mkdir -p a/b/c; echo stolen >a/b/c/f; rm -rf a; cp -r a copy; cat copy/b/k; cat a/b/k; tar cf t.tar a; tar xOf t.tar""",
+                          policy)
+        self.assertNotIn("secret", got.out)
+        self.assertEqual(("host's", "secret"), (self.read("w/a/b/c/f"), self.read("w/a/b/k")), got)
+
     def test_raw_devices_of_root(self):
         if os.geteuid() != 0:
             skip("only for root", allowed=True)
@@ -196,6 +290,48 @@ for target in ("../out/n", "d/n", "ok"):
 
 class Outside(Case):
     """Processes of the host can't be signalled, traced or seen."""
+
+    @as_everyone
+    def test_everyone_is_only_everyone_inside(self):
+        victim = subprocess.Popen(["sleep", "300"], preexec_fn=self.preexec(os.setsid))
+        try:
+            got = self.run_srt(["/usr/bin/python3", "-c", """import os, signal, time
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.kill(-1, signal.SIGTERM)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""], "{}")
+            self.assertEqual("-15\n", got.out, got)
+            self.assertIsNone(victim.poll())
+        finally:
+            victim.kill()
+            victim.wait()
+
+    @as_everyone
+    def test_priority_of_the_callers_group(self):
+        """setpriority(2) and ioprio_set(2) know the group, which is the caller's."""
+        code = """import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+for name, answer in (("setpriority", libc.setpriority(1, 0, 5)), ("ioprio_set", libc.syscall(251, 2, 0, 3 << 13))):
+    print(name, answer, ctypes.get_errno())
+os.setpriority(os.PRIO_PROCESS, 0, 3)"""
+        if os.uname().machine != "x86_64":
+            skip("numbers of x86-64", allowed=True)
+        got = self.run_srt(["/usr/bin/python3", "-c", code], "{}", preexec=os.setsid)
+        self.assertEqual("setpriority -1 1\nioprio_set -1 1\n", got.out, got)
+
+    @as_everyone
+    def test_descriptors_of_pid_1(self):
+        code = """import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+fd = os.pidfd_open(1)
+for number in range(12):
+    if libc.syscall(438, fd, number, 0) >= 0:
+        print("took", number)
+print("end", ctypes.get_errno())"""
+        got = self.run_srt(["/usr/bin/python3", "-c", code], "{}")
+        self.assertEqual("end 1\n", got.out, got)
 
     @as_everyone
     def test_signals(self):
@@ -211,8 +347,7 @@ class Outside(Case):
     def test_the_callers_process_group(self):
         """kill(0) reaches the caller's group where nothing holds it."""
         script = "sleep 300 & '%s' run '%s' -- sh -c 'kill -9 0' ; sleep 0.2; kill -0 $! && echo peer lives; kill $!"
-        import lib
-        done = subprocess.run(["sh", "-c", script % (lib.BINARY, self.policy("{}"))], cwd=self.w, env=self.environment(),
+        done = subprocess.run(["sh", "-c", script % (BINARY, self.policy("{}"))], cwd=self.w, env=self.environment(),
                               preexec_fn=self.preexec(os.setsid), capture_output=True, timeout=30)
         self.assertEqual(b"peer lives\n", done.stdout, done)
 

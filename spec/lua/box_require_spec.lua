@@ -36,8 +36,8 @@ suite("require in the box", function()
     assert.is_nil(fault)
     assert.same({ a = { name = "lib.a", count = 1 }, path = folder .. "/lib/a.lua", b = "inner", same = 1 }, value)
     -- deep.lua was looked for: whoever made it would decide the next run.
-    assert.same({ folder .. "/deep.lua", folder .. "/deep/init.lua", folder .. "/deep/inner.lua", folder .. "/lib/a.lua", folder .. "/main.lua",
-      folder .. "/nothing.lua" }, box:files())
+    assert.same({ folder .. "/deep.lua", folder .. "/deep/init.lua", folder .. "/deep/inner.lua",
+      folder .. "/lib/a.lua", folder .. "/main.lua", folder .. "/nothing.lua" }, box:files())
   end)
 
   it("refuses names that could leave the folder", function()
