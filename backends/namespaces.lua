@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Profile → plan for Linux namespaces: mounts, ids, Landlock, seccomp, environment.
 local seccomp = require "backends.seccomp"
+local decide = require "srt.decide_path"
 local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
@@ -104,7 +105,7 @@ local function pins_of(rules, points)
   for _, path in ipairs(points) do
     local above = paths.parent(path)
     if path ~= "/" and (path == rules.tempDir or rules.pinned[path] or not rules:at(path).write) then
-      while not pins[above] and rules:at(above).write do
+      while not pins[above] and not decide.own(above) and rules:at(above).write do
         pins[above] = true
         rules.types[above] = "dir"
         above = paths.parent(above)

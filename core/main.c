@@ -2,7 +2,15 @@
 /* The program: all of it is in the library. */
 #include "core/srtlua.h"
 
+#include <stdlib.h>
+
 int main(int argc, char **argv)
 {
-	return srtlua_main(argc, argv);
+	int status = srtlua_main(argc, argv);
+
+#ifndef __SANITIZE_ADDRESS__
+	/* exit(3) would wait for a name that is still being resolved. */
+	quick_exit(status);
+#endif
+	return status;
 }

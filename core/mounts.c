@@ -186,6 +186,10 @@ static int clone_tree(int root, const char *path, uint64_t attributes)
 
 static int apply_bind(struct builder *b, const struct mount_step *step)
 {
+	/* The host's would show in place of ours: no plan may say so. */
+	if (path_below(step->target, "/dev") ||
+	    path_below(step->target, "/proc"))
+		return -EINVAL;
 	owned_fd int tree =
 		clone_tree(b->old_root, step->source,
 			   SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));

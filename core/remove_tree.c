@@ -12,17 +12,30 @@
 
 #include "core/util.h"
 
+/*
+ * Gives the owner all rights to a directory. Through a descriptor: fchmodat(2)
+ * follows a link that was put there in between.
+ */
+static int unlock(int at, const char *name)
+{
+	owned_fd int fd =
+		openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[40];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return chmod(path, 0700) && errno != EPERM ? -errno : 0;
+}
+
 static int open_dir(int at, const char *name)
 {
-	int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(at, name, flags);
+	int error = unlock(at, name);
+	int fd;
 
-	if (fd < 0 && errno == EACCES && !fchmodat(at, name, 0700, 0))
-		fd = openat(at, name, flags);
-	if (fd >= 0 && fchmod(fd, 0700) && errno != EPERM) {
-		close(fd);
-		return -EACCES;
-	}
+	if (error)
+		return error;
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -30,10 +43,11 @@ static int open_dir(int at, const char *name)
 static int lift(int from, const char *name, int top, unsigned long *serial)
 {
 	char fresh[40];
-
 	/* To move a directory one must be able to write to it. */
-	if (fchmodat(from, name, 0700, 0) && errno != EPERM)
-		return -errno;
+	int error = unlock(from, name);
+
+	if (error)
+		return error;
 	do {
 		snprintf(fresh, sizeof(fresh), "lifted%lu", (*serial)++);
 		if (!renameat(from, name, top, fresh))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.proxy: the egress proxy, asking Lua for verdicts; see api_proxy.md. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
@@ -319,7 +320,9 @@ static int proxy_lua_new(lua_State *L)
 	lua_pushvalue(L, -1);
 	object->self = luaL_ref(L, LUA_REGISTRYINDEX);
 	hooks.context = object;
-	error = proxy_new(&object->proxy, uv_default_loop(), &hooks, &limits);
+	error = uv_default_loop() ? proxy_new(&object->proxy, uv_default_loop(),
+					      &hooks, &limits)
+				  : -EMFILE;
 	if (error) {
 		luaL_unref(L, LUA_REGISTRYINDEX, object->self);
 		return api_fail(L, -error);

@@ -358,7 +358,9 @@ static int sandbox_lua_run(lua_State *L)
 	int error;
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
-	error = supervise_run(uv_default_loop(), &object->sandbox, &outcome);
+	error = uv_default_loop() ? supervise_run(uv_default_loop(),
+						  &object->sandbox, &outcome)
+				  : -EMFILE;
 	if (error) {
 		lua_pushliteral(L, "failed");
 		lua_pushfstring(L, "cannot wait for the command: %s",

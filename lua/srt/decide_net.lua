@@ -100,6 +100,9 @@ function Decider:connect(host, port, protocol, call)
   local canonical, reason = domain.canonical(host)
   if not canonical or canonical == "" then
     return malformed(host, port, reason or "it is empty")
+  elseif canonical:sub(-1) == "." then
+    -- A resolver drops the second dot too; no list entry would match.
+    return malformed(host, port, "it ends in more than one dot")
   elseif math.type(port) ~= "integer" or port < 1 or port > 65535 then
     return malformed(canonical, 0, "the port must be from 1 to 65535")
   elseif not self.network.enabled then
@@ -205,6 +208,11 @@ end
 function Decider:address(host, port, text)
   if not self.guard then
     self.guard = require("srt.guard").compile(self.network)
+  end
+  if not self.allowed(host, port) then
+    -- Only an entry of a list opens this host or its link by address or as
+    -- localhost; what a callback allows is judged as any name is.
+    host = "by-callback.invalid"
   end
   return self.guard:check(host, port, text)
 end

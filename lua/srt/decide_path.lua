@@ -29,7 +29,7 @@ end
 
 --- Is path one of those that the sandbox has of its own?
 function decide.own(path)
-  return OWN[path] or path:match("^/proc/") ~= nil or path:match("^/dev/") ~= nil
+  return OWN[path] == true or path:match("^/proc/") ~= nil or path:match("^/dev/") ~= nil
 end
 
 local function put(map, path, entry)
@@ -42,7 +42,7 @@ local function planted(entry, resolved, ctx, roots)
   for _, link in ipairs(resolved.links) do
     if ctx.cwd ~= "/" and paths.below(link.path, ctx.cwd) then return link.path end
     for _, root in ipairs(roots) do
-      if root ~= entry.path and root ~= "/" and paths.below(link.path, root) then return link.path end
+      if root.entry.path ~= entry.path and root.path ~= "/" and paths.below(link.path, root.path) then return link.path end
     end
   end
 end
@@ -174,8 +174,11 @@ local function add_deny(rules, list, entry)
     note(rules, entry, "lies in " .. resolved.closed .. ", which can't be searched, so that is denied as a whole", true)
   elseif resolved.code == "EACCES" then
     note(rules, entry, "can't be looked at by this user, and neither can the command")
-  else
+  elseif resolved.code == "ENOENT" or resolved.code == "ENOTDIR" then
     note(rules, entry, "does not exist, so there is nothing to protect")
+  else
+    rules.problems[#rules.problems + 1] = { entry = entry, text = ("can't be protected: it can't be looked at (%s)")
+      :format(resolved.code) }
   end
 end
 
@@ -201,10 +204,14 @@ end
 function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
-    finalWrite = {}, types = {}, links = {}, notes = {}, absent = {}, placeholders = {}, pinned = {},
+    finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
     tempDir = ctx.tempDir }, Rules)
   local roots = {}
-  for _, entry in ipairs(lists.allowWrite) do roots[#roots + 1] = entry.path end
+  for _, entry in ipairs(lists.allowWrite) do
+    roots[#roots + 1] = { entry = entry, path = entry.path }
+    local real = sys.realpath(entry.path)
+    if real and real ~= entry.path then roots[#roots + 1] = { entry = entry, path = real } end
+  end
   for _, entry in ipairs(lists.allowWrite) do add_allow(rules, "allowWrite", entry, ctx, roots) end
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end

@@ -101,7 +101,7 @@ local function links_of(path)
     end
     at = here
   end
-  return links
+  return links, at
 end
 
 -- Where a dangling link leads, with the links on the way there.
@@ -155,9 +155,15 @@ function paths.resolve(path, depth)
     if code == "EACCES" then return resolve_closed(path, code) end
     return { code = code, links = code == "ELOOP" and links_of(path) or {} }
   end
-  local st, _, why = sys.stat(real)
-  if not st then return { code = why, links = {} } end
-  return { real = real, type = st.type, links = real == path and {} or links_of(path) }
+  -- Links and end come from one walk: a link that a command puts there and
+  -- takes away again is among the links, or it did not lead anywhere. What
+  -- changes later is refused at mounting, which follows no link.
+  local links = {}
+  if real ~= path then links, real = links_of(path) end
+  local st, _, why = sys.lstat(real)
+  if not st then return { code = why, links = links } end
+  if st.type == "link" then return { code = "ELOOP", links = links } end
+  return { real = real, type = st.type, links = links }
 end
 
 return paths

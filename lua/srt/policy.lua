@@ -41,8 +41,14 @@ local function box_problem(self, fault, file, origin)
   if type(fault) ~= "table" then
     fault = { message = tostring(fault or "no cause was given") }
   end
+  local message = fault.message or "it can't be loaded"
+  if fault.file and fault.line then
+    -- Lua begins its messages with the place, which the report tells as well.
+    local place = ("%s:%d: "):format(fault.file, fault.line)
+    if message:sub(1, #place) == place then message = message:sub(#place + 1) end
+  end
   self.problems[#self.problems + 1] = { file = fault.file or file, line = fault.line, key = origin and origin.key,
-    message = fault.message or "it can't be loaded" }
+    message = message }
 end
 
 local function load_file(self, path)

@@ -18,7 +18,7 @@ function session.facts(program)
   end
   local env = sys.environ()
   local home = env.HOME
-  if not home or home == "" then home = sys.homeof() end
+  if not home or home:sub(1, 1) ~= "/" then home = sys.homeof() end
   return { program = program, cwd = cwd, env = env, home = home and paths.normalize(home), user = sys.user(),
     features = sys.features() }
 end
@@ -120,6 +120,17 @@ function session.load(facts, path, options)
     memory = limits.stateBytes }
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
     tempDir = options.tempDir })
+  if #rules.problems > 0 then
+    problems = {}
+    for i, found in ipairs(rules.problems) do
+      problems[i] = require("srt.report").at(found.entry.origin, ("%s %s"):format(found.entry.given, found.text))
+    end
+    return nil, problems
+  end
+  if profile.nested and #profile.filesystem.denyWrite > 0 and #profile.filesystem.allowWrite > 0 then
+    profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away inside "
+      .. "a namespace of its own, so names inside allowWrite can be replaced there"
+  end
   local link = movable_link(facts, path, rules)
   if link then
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "

@@ -39,6 +39,9 @@ LONG = os.environ.get("SRT_LONG") == "1"
 # An ordinary user for a root caller; it needs no entry in any file.
 ORDINARY = 65123
 USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
+# A build with sanitizers is slow: once is enough there.
+if os.environ.get("SRT_ONE_USER") == "1":
+    USERS = USERS[:1]
 
 
 def skip(reason, allowed=False):

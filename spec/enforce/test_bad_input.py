@@ -62,7 +62,8 @@ class Policies(BadInput):
                                  ("return require('../../etc/passwd')", 1, "passwd"),
                                  ("return { os.execute('touch ran') }", 1, "execute")):
             with self.subTest(text):
-                self.policy_refused(text, "p.lua:%d:" % line, word)
+                got = self.policy_refused(text, "p.lua:%d:" % line, word)
+                self.assertEqual(1, got.err.count("p.lua:"), got)
 
     @as_everyone
     def test_an_error_that_is_no_text(self):
@@ -112,7 +113,8 @@ class Policies(BadInput):
         self.refused(["run", path, "--", *RAN], "huge.lua", "too large")
         self.policy_refused("return {" + "{" * 100000, "p.lua", "overflow")
         self.policy_refused('{"filesystem":' + "[" * 100000, "p.json:1:", name="p.json")
-        got = self.run_srt(["echo", "ran"], "-- " + "x" * 2000000 + "\nreturn {}")
+        self.policy_refused("-- " + "x" * 2000000 + "\nreturn {}", "larger than 1 MiB")
+        got = self.run_srt(["echo", "ran"], "-- " + "x" * 1000000 + "\nreturn {}")
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 
     @as_everyone
@@ -214,7 +216,7 @@ class Policies(BadInput):
                            ("setmetatable({}, { __gc = function() while true do end end })", "__gc")):
             with self.subTest(text):
                 start = time.monotonic()
-                self.policy_refused(text + "\nreturn {}", word)
+                self.refused(["run", self.write("p.lua", text + "\nreturn {}"), "--", *RAN], word)
                 self.assertLess(time.monotonic() - start, 20)
 
 

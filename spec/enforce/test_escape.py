@@ -54,24 +54,26 @@ class Descriptors(Case):
             got = self.run_sh("echo one; echo two >>/dev/stdout; echo three >>/proc/self/fd/1", "{}", stdout=file)
         self.assertEqual("one\ntwo\nthree\n", self.read("out/log"), got)
 
-    CHANGES = """import os
+    CHANGES = """import os, sys
+log = open("log", "w")
 def attempt(name, change):
     try:
         change()
-        print("changed:", name)
+        print("changed", fd, name, file=log)
     except OSError:
         pass
-for fd in (%s):
-    path = "/proc/self/fd/%%d" %% fd
+for fd in map(int, sys.argv[1]):
+    path = "/proc/self/fd/%d" % fd
     attempt("mode", lambda: os.fchmod(fd, os.fstat(fd).st_mode & 0o777))
     attempt("mode by name", lambda: os.chmod(path, os.fstat(fd).st_mode & 0o777))
     attempt("times", lambda: os.utime(fd))
     attempt("times by name", lambda: os.utime(path))
     attempt("owner", lambda: os.fchown(fd, os.fstat(fd).st_uid, os.fstat(fd).st_gid))
     attempt("attribute", lambda: os.setxattr(fd, "user.probe", b"x"))
-    attempt("length", lambda: os.truncate(path, 1))
-    attempt("content", lambda: os.write(os.open(path, os.O_WRONLY | os.O_NONBLOCK), b""))
-print("end")
+    if "file" in sys.argv:
+        attempt("length", lambda: os.truncate(path, 1))
+        attempt("content", lambda: os.open(path, os.O_WRONLY))
+print("end", file=log)
 """
 
     @as_everyone
@@ -81,19 +83,17 @@ print("end")
         before = os.stat(path)
         for abi in (None, "2", "3"):
             with open(path, "rb") as file:
-                got = self.run_srt(["/usr/bin/python3", "-c", self.CHANGES % "0,"], WRITABLE, stdin=file,
+                got = self.run_srt(["/usr/bin/python3", "-c", self.CHANGES, "0", "file"], WRITABLE, stdin=file,
                                    env={"SRT_LUA_FAKE_LANDLOCK_ABI": abi})
-            self.assertEqual("end\n", got.out, (abi, got))
+            self.assertEqual((0, "end\n"), (got.code, self.read("w/log")), (abi, got))
         after = os.stat(path)
         self.assertEqual((before.st_mode, before.st_mtime_ns, before.st_ctime_ns), (after.st_mode, after.st_mtime_ns, after.st_ctime_ns))
 
     @as_everyone
     def test_the_hosts_null_device_as_a_stream(self):
         """With the mode and owner it has: should it be open, nothing changes."""
-        changes = "\n".join(line for line in self.CHANGES.splitlines() if "content" not in line and "length" not in line)
         with open("/dev/null", "r+b", buffering=0) as null:
-            got = self.run_srt(["/usr/bin/python3", "-c", changes.replace("print(", "print(file=open('log', 'a'), *(") .replace(
-                "name)", "name))").replace('"end")', '"end"))') % "0, 1, 2"], WRITABLE, stdin=null, stdout=null, stderr=null)
+            got = self.run_srt(["/usr/bin/python3", "-c", self.CHANGES, "012"], WRITABLE, stdin=null, stdout=null, stderr=null)
         self.assertEqual((0, "end\n"), (got.code, self.read("w/log")))
 
     @as_everyone
@@ -286,6 +286,84 @@ for target in ("../out/n", "d/n", "ok"):
             skip("only for root", allowed=True)
         got = self.run_sh("find / -xdev -type b 2>/dev/null | head; mknod d b 259 0; mknod c c 1 3; ls", WRITABLE)
         self.assertEqual("", got.out, got)
+
+
+class Found(Case):
+    """What an attack on an earlier version found."""
+
+    @as_everyone
+    def test_temporary_directory_in_dev(self):
+        name = "/dev/shm/srt-enforce-%d" % os.getpid()
+        with open(name, "w") as file:
+            file.write("host's")
+        os.chmod(name, 0o666)
+        try:
+            for base in ("/dev/shm", "/dev", "/proc/self"):
+                got = self.run_sh("echo stolen >%s; echo x >/dev/null; touch /dev/made; ls /dev/shm; echo $TMPDIR" % name, "{}",
+                                  env={"TMPDIR": base})
+                self.assertEqual(0, got.code, got)
+                self.assertIn("\n/tmp/srt-lua-", "\n" + got.out)
+                with open(name) as file:
+                    self.assertEqual("host's", file.read())
+        finally:
+            os.unlink(name)
+        self.assertFalse(os.path.exists("/dev/made"))
+
+    @as_everyone
+    def test_allowed_folder_swapped_for_a_link_while_a_run_starts(self):
+        self.write("victim/keep", "x")
+        self.sh("mkdir out")
+        policy = self.policy('{ filesystem = { allowWrite = { ".", "out" } } }')
+        swapper = self.start(["/usr/bin/python3", "-c", """import os
+while not os.path.exists("stop"):
+    try:
+        os.rename("out", "x"); os.symlink("../victim", "out"); os.unlink("out"); os.rename("x", "out")
+    except OSError:
+        pass"""], self.policy(WRITABLE, "swapper.lua"))
+        for number in range(40):
+            self.run_sh("echo x >../victim/pwned-%d" % number, policy)
+        self.write("w/stop")
+        swapper.communicate(timeout=20)
+        self.assertEqual(["keep"], os.listdir(self.path("victim")))
+
+    @as_everyone
+    def test_links_to_the_way_there(self):
+        """A root named through a link is compared by where it really is."""
+        self.write("data/proj/out/f", "x")
+        self.write("victim/f", "x")
+        self.sh("ln -s ../data link; rm -r ../data/proj/out; ln -s ../../victim ../data/proj/out")
+        top = self.path("w/link/proj")
+        got = self.run_sh("echo stolen >%s/out/f" % top, '{ filesystem = { allowWrite = { "%s", "%s/out" } } }' % (top, top),
+                          cwd="/")
+        self.assertEqual("x", self.read("victim/f"), got)
+
+    @as_everyone
+    def test_a_path_too_long_to_look_at(self):
+        name = "d" * 200
+        made = os.open(self.w, os.O_PATH)
+        for _ in range(21):
+            os.mkdir(name, dir_fd=made)
+            inner = os.open(name, os.O_PATH, dir_fd=made)
+            os.close(made)
+            made = inner
+        os.close(made)
+        self.own(self.w)
+        got = self.run_srt(["true"], '{ filesystem = { denyRead = { "%s/secret" } } }' % "/".join([name] * 21))
+        self.assertEqual(125, got.code, got)
+        self.assertIn("can't be protected", got.err)
+
+    @as_everyone
+    def test_the_callers_group_keeps_its_priority(self):
+        code = "import os; print(os.getpriority(os.PRIO_PROCESS, 0)); os.setpriority(os.PRIO_PGRP, 0, 15)"
+        got = self.run_srt(["/usr/bin/python3", "-c", code], "{}")
+        self.assertIn("PermissionError", got.err)
+
+    @as_everyone
+    def test_nested_namespaces_are_warned_of(self):
+        if self.user == "root":
+            return
+        got = self.run_srt(["true"], '{ allowNestedUserNamespaces = true, filesystem = { allowWrite = { "." } } }')
+        self.assertIn("allowNestedUserNamespaces", got.err)
 
 
 class Outside(Case):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """/proc, /sys, ids and capabilities: what a caller, root above all, could reach through them."""
 import os
+import subprocess
 
-from lib import Case, as_everyone, main, skip, USERS
+from lib import BINARY, Case, as_everyone, main, need, skip, USERS
 
 WRITES = r"""
 import errno, os, stat, sys
@@ -46,6 +47,46 @@ class Proc(Case):
             self.assertEqual([], writable, self.user)
             self.assertNotIn("ODD", got.out)
             self.assertGreater(int(got.out.split()[-1]), 500)
+
+    def test_other_mounts_of_kernel_file_systems(self):
+        """A second procfs would be the host's; a second sysfs is as read-only as the first."""
+        if USERS[0] != "root":
+            skip("only for root", allowed=True)
+        mounts = {"p": "proc", "t": "devpts", "q": "mqueue", "s": "sysfs", "c": "cgroup2"}
+        self.sh("mkdir " + " ".join(mounts))
+        script = "".join("mount -t %s none %s; " % (kind, name) for name, kind in mounts.items())
+        code = """import os
+for name in "ptq":
+    try:
+        print("listed", name, os.listdir(name))
+    except PermissionError:
+        pass
+for top in "sc":
+    for folder, folders, files in os.walk(top):
+        for name in files:
+            try:
+                os.close(os.open(os.path.join(folder, name), os.O_WRONLY | os.O_NONBLOCK))
+                print("opened", folder, name)
+            except OSError:
+                pass
+        if folder.count("/") > 2:
+            folders.clear()
+print(len(os.listdir("s")) > 3, len(os.listdir("c")) > 3)"""
+        policy = self.policy('{ filesystem = { allowWrite = { "/" } } }')
+        done = subprocess.run([need("unshare"), "-m", "sh", "-ec", script + 'exec "$@"', "sh", BINARY, "run", policy, "--",
+                               "/usr/bin/python3", "-c", code], cwd=self.w, env=self.environment(), capture_output=True, text=True)
+        self.assertEqual("True True\n", done.stdout, done)
+
+    @as_everyone
+    def test_umask_and_limits_are_the_callers(self):
+        import resource
+
+        def limit():
+            os.umask(0o027)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (100, 200))
+        got = self.run_sh("umask; ulimit -Sn; ulimit -Hn; touch f; mkdir d; stat -c %a f d",
+                          '{ filesystem = { allowWrite = { "." } } }', preexec=limit)
+        self.assertEqual("0027\n100\n200\n640\n750\n", got.out, got)
 
     @as_everyone
     def test_own_process_can_be_tuned(self):

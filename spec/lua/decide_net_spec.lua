@@ -171,6 +171,28 @@ describe("what the proxy gets", function()
 end)
 
 describe("addresses", function()
+  it("what a callback allows opens no way to this host", function()
+    local d = decider("decideConnect = function() return true end")
+    for host, text in pairs({ ["127.0.0.1"] = "127.0.0.1", localhost = "127.0.0.1", ["169.254.169.254"] = "169.254.169.254",
+      ["a.test"] = "127.0.0.1", ["::1"] = "::1", ["0.0.0.0"] = "0.0.0.0" }) do
+      assert.equal("allow", d:connect(host, 80, "http", support.call).action)
+      assert.is_string((d:address(host, 80, text)), host)
+    end
+    assert.is_nil((d:address("a.test", 80, "8.8.8.8")))
+    d = decider('allowedDomains = { "127.0.0.1:80", "localhost:80" }')
+    assert.is_nil((d:address("127.0.0.1", 80, "127.0.0.1")))
+    assert.is_nil((d:address("localhost", 80, "127.0.0.1")))
+  end)
+
+  it("a host that ends in two dots is no host", function()
+    for _, host in ipairs({ "bad.test..", "x.bad.test..", ".." }) do
+      local got = decider('deniedDomains = { "bad.test", "*.bad.test" }, decideConnect = function() return true end')
+        :connect(host, 80, "http", support.call)
+      assert.equal("deny", got.action, host)
+      assert.equal(400, got.status)
+    end
+  end)
+
   it("go through the guard of the same policy", function()
     local d = decider('allowedDomains = { "a.test", "127.0.0.1:80" }')
     assert.is_nil(d:address("a.test", 80, "127.0.0.1"))

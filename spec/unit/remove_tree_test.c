@@ -9,10 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/remove_tree.h"
@@ -88,6 +90,39 @@ static void follows_no_link(void **state)
 	assert_int_equal(rmdir(outside), 0);
 }
 
+/* Somebody swaps a directory for a link while it is removed. */
+static void never_changes_the_mode_of_what_a_link_names(void **state)
+{
+	char victim[] = "/tmp/srt-victim-XXXXXX", a[128], b[128];
+	struct stat st;
+	pid_t swapper;
+
+	(void)state;
+	assert_non_null(mkdtemp(victim));
+	assert_int_equal(chmod(victim, 0755), 0);
+	for (int round = 0; round < 40; round++) {
+		mkdir(top, 0700);
+		snprintf(a, sizeof(a), "%s/d", top);
+		mkdir(a, 0700);
+		snprintf(b, sizeof(b), "%s/d/e", top);
+		mkdir(b, 0700);
+		snprintf(b, sizeof(b), "%s/l", top);
+		(void)!symlink(victim, b);
+		swapper = fork();
+		if (swapper == 0)
+			for (;;)
+				renameat2(AT_FDCWD, a, AT_FDCWD, b,
+					  RENAME_EXCHANGE);
+		(void)remove_tree(top);
+		kill(swapper, SIGKILL);
+		waitpid(swapper, NULL, 0);
+		(void)remove_tree(top);
+		assert_int_equal(stat(victim, &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0755);
+	}
+	assert_int_equal(rmdir(victim), 0);
+}
+
 static void leaves_a_link_in_place_of_the_top_alone(void **state)
 {
 	char other[80];
@@ -117,6 +152,7 @@ int main(void)
 		TEST(removes_a_tree_deeper_than_a_path_may_be_long),
 		TEST(opens_directories_without_permissions),
 		TEST(follows_no_link),
+		TEST(never_changes_the_mode_of_what_a_link_names),
 		TEST(leaves_a_link_in_place_of_the_top_alone),
 		TEST(says_what_is_not_there),
 	};

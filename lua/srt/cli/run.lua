@@ -85,7 +85,8 @@ end
 local function usable_dir(path)
   local real = path and path:sub(1, 1) == "/" and sys.realpath(path)
   local st = real and sys.stat(real)
-  return st and st.type == "dir" and sys.writable(real) and real
+  -- In what the sandbox has of its own it would open the host's.
+  return st and st.type == "dir" and not require("srt.decide_path").own(real) and sys.writable(real) and real
 end
 
 local function temp_dir(facts)
