@@ -14,7 +14,6 @@ local O_CREAT, O_TMPFILE = 0x40, 0x400000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
 local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
-local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
 local NEWTIME = 0x80
 -- CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 local NEW = { 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000 }
@@ -116,9 +115,6 @@ function seccomp.rules(options)
   refuse(list, "openat2", ENOSYS)
   for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD } do refuse(list, "ioctl", EPERM, masked(1, request)) end
   if not options.nested then namespaces(list) end
-  -- So would these reach the caller's process group.
-  refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))
-  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PGRP), masked(1, 0))
   -- The caller's process group reaches beyond the sandbox: its priorities, and
   -- signals where Landlock does not hold them.
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))

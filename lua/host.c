@@ -187,8 +187,12 @@ int srtlua_main(int argc, char **argv)
 
 	caller_save(&host_caller);
 	sys_warm(HEAP_AT_START);
-	if (fill_standard_descriptors())
+	status = fill_standard_descriptors();
+	if (status) {
+		fprintf(stderr, "srt-lua: cannot open /dev/null: %s\n",
+			strerror(-status));
 		return 125;
+	}
 	L = luaL_newstate();
 	if (!L) {
 		fprintf(stderr, "srt-lua: out of memory\n");

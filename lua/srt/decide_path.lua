@@ -42,7 +42,8 @@ local function planted(entry, resolved, ctx, roots)
   for _, link in ipairs(resolved.links) do
     if ctx.cwd ~= "/" and paths.below(link.path, ctx.cwd) then return link.path end
     for _, root in ipairs(roots) do
-      if root.entry.path ~= entry.path and root.path ~= "/" and paths.below(link.path, root.path) then return link.path end
+      local other = root.entry.path ~= entry.path and root.path ~= "/"
+      if other and paths.below(link.path, root.path) then return link.path end
     end
   end
 end

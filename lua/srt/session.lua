@@ -128,8 +128,8 @@ function session.load(facts, path, options)
     return nil, problems
   end
   if profile.nested and #profile.filesystem.denyWrite > 0 and #profile.filesystem.allowWrite > 0 then
-    profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away inside "
-      .. "a namespace of its own, so names inside allowWrite can be replaced there"
+    profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away "
+      .. "inside a namespace of its own, so names inside allowWrite can be replaced there"
   end
   local link = movable_link(facts, path, rules)
   if link then
