@@ -141,6 +141,8 @@ local function subject_of(question, host, port, protocol)
   }
 end
 
+local ANY_NAME = "name"
+
 local CREDENTIALS = { "auth", "cookie", "token", "secret", "key", "password", "credential", "session" }
 
 ---The first header by whose name its value is a credential.
@@ -209,12 +211,13 @@ function Decider:address(host, port, text)
   if not self.guard then
     self.guard = require("srt.guard").compile(self.network)
   end
-  if not self.allowed(host, port) then
-    -- Only an entry of a list opens this host or its link by address or as
-    -- localhost; what a callback allows is judged as any name is.
-    host = "by-callback.invalid"
+  if self.allowed(host, port) then
+    return self.guard:check(host, port, text)
   end
-  return self.guard:check(host, port, text)
+  -- Only an entry of a list opens this host by address or as localhost: what a
+  -- callback allows is judged as any other name is.
+  local reason, class = self.guard:check(ANY_NAME, port, text)
+  return reason and reason:gsub(ANY_NAME, host:gsub("%%", "%%%%"), 1), class
 end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.

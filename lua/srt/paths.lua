@@ -73,6 +73,7 @@ end
 ---@class srt.resolved
 ---@field real string? the path without links, if it exists
 ---@field type string? "dir", "file", ...
+---@field names integer? how many hard links it has
 ---@field missing string? the first component that does not exist, as a real path
 ---@field closed string? with EACCES: the folder on the way that this user can't search, as a real path
 ---@field beneath string? the plain file that stands where a folder would have to be, as a real path
@@ -163,7 +164,7 @@ function paths.resolve(path, depth)
   local st, _, why = sys.lstat(real)
   if not st then return { code = why, links = links } end
   if st.type == "link" then return { code = "ELOOP", links = links } end
-  return { real = real, type = st.type, links = links }
+  return { real = real, type = st.type, names = st.nlink, links = links }
 end
 
 return paths

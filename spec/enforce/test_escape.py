@@ -169,6 +169,7 @@ print("end", file=log)
         second.sendall(b"hello")
         second.close()
         got = self.run_srt(["cat"], "{}", stdin=first)
+        first.close()
         self.assertEqual("hello", got.out, got)
 
     @as_everyone

@@ -340,8 +340,7 @@ for host in sys.argv[1:]:
                   "return false, {}": "reason"}
         with Origin() as origin:
             cases = " ".join('if c.host == "127.0.1.%d" then do %s end end' % (i + 1, body) for i, body in enumerate(bodies))
-            rest = "decideConnect = function(c) %s return c.host == '%s' end" % (cases, ADDRESS)
-            policy = '{ network = { allowedDomains = { "other.invalid" }, %s } }' % rest
+            policy = self.policy_for(origin, "decideConnect = function(c) %s return false end" % cases)
             script = "".join("curl -s --max-time 20 http://127.0.1.%d:%d/; curl -sp http://127.0.1.%d:%d/; echo $?; " % (
                 i + 1, origin.port, i + 1, origin.port) for i in range(len(bodies)))
             got = self.run_sh(script + "curl -s %s/ok" % origin.url, policy)

@@ -101,6 +101,43 @@ if (!isMainThread) parentPort.postMessage('worker'); else {
         self.works("tar cf t.tar d; mkdir o; tar xpf t.tar -C o; stat -c %u:%g o/d/f; chown 5:6 d/f; stat -c %u:%g d/f",
                    "1234:4321\n5:6\n")
 
+    def test_a_workspace_of_another_user_for_root(self):
+        """A bind-mounted folder in a container: root works in what belongs to somebody else."""
+        if os.geteuid() != 0:
+            skip("only for root", allowed=True)
+        need("git")
+        self.write("w/d/f", "x")
+        subprocess.run(["chown", "-R", "1000:1000", self.w], check=True)
+        os.chmod(self.path("w/d"), 0o700)
+        os.chmod(self.path("w/d/f"), 0o600)
+        self.works("""cat d/f; echo y >>d/f; touch new d/new; chown 1000:1000 new; chmod 600 d/f; mv d/f d/g; ln d/g d/h
+            rm -r d; mkdir e; chown 1234 e; touch e/f; stat -c %u e; git init -q r; cd r; git config user.name n
+            git config user.email e; echo a >f; git add f; git commit -qm one; git log --oneline | wc -l""", "x1234\n1\n")
+        self.assertEqual(1000, os.stat(self.path("w/new")).st_uid)
+
+    @as_everyone
+    def test_find_everything(self):
+        """Whatever is mounted where: no crash, no hang, nothing lost."""
+        got = self.run_sh("find / -xdev 2>/dev/null | wc -l; exit 0", "{}", timeout=300)
+        outside = int(self.sh("find / -xdev 2>/dev/null | wc -l"))
+        self.assertEqual(0, got.code, got)
+        self.assertGreater(int(got.out), outside * 0.95)
+
+    @as_everyone
+    def test_here_documents(self):
+        script = "cat <<E; cat <<<word\nhere\nE\n"
+        self.write("w/doc.sh", script)
+        self.works("bash doc.sh", "here\nword\n")
+        if shutil.which("zsh"):
+            self.works("zsh -f doc.sh; zsh -fc 'echo $TMPPREFIX | grep -c srt-lua'", "here\nword\n1\n")
+
+    @as_everyone
+    def test_copies(self):
+        self.sh("mkdir -p d/e; echo x >d/e/f; ln -s e/f d/l; chmod 750 d/e; touch -d '2001-02-03 04:05:06' d/e/f")
+        self.works("cp -a d c; stat -c '%a %Y' d/e d/e/f | md5sum; stat -c '%a %Y' c/e c/e/f | md5sum; readlink c/l; diff -r d c")
+        if shutil.which("rsync"):
+            self.works("rsync -a d/ r/; diff -r d r")
+
     @as_everyone
     def test_find(self):
         got = self.run_sh("find / -xdev -maxdepth 3 2>/dev/null | wc -l", "{}", timeout=300)
