@@ -743,6 +743,16 @@ class Settings(Files):
         self.assertIn("nodir", got.err, got)
 
     @as_everyone
+    def test_second_names_are_told(self):
+        self.write("out/k", "x")
+        self.write("w/f", "x")
+        self.sh("ln ../out/k k2; ln f f2")
+        got = self.run_sh("true", '{ filesystem = { allowWrite = { "." }, denyRead = { "../out/k" }, denyWrite = { "f" } } }')
+        self.assertEqual(2, got.err.count("hard links"), got)
+        got = self.run_sh("true", '{ filesystem = { denyWrite = { "f" } } }')
+        self.assertEqual("", got.err, got)
+
+    @as_everyone
     def test_no_folder_is_writable_by_convention(self):
         made = not os.path.exists("/tmp/claude")
         if made:
