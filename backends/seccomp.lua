@@ -123,6 +123,4 @@ function seccomp.rules(options)
   return list
 end
 
-seccomp.errors = { EPERM = EPERM, ENOSYS = ENOSYS, EAFNOSUPPORT = EAFNOSUPPORT }
-
 return seccomp

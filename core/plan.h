@@ -83,10 +83,7 @@ struct seccomp_rule {
  * @listen_ports: loopback ports inside, one listener each, given to the host
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
- * @kill_group: signals to the caller's process group may be sent where
- *	@scope_signals can't hold them
  * @keep_fds: descriptors above 2 that the command gets
- * @nested: nested user namespaces are wanted: no Landlock layer
  */
 struct plan {
 	const char **argv;

@@ -8,7 +8,6 @@ import atexit
 import functools
 import os
 import pathlib
-import pwd
 import shutil
 import signal
 import subprocess
@@ -232,13 +231,6 @@ class Case(unittest.TestCase):
     def leftovers(self):
         """What is in the folder for temporary files."""
         return sorted(os.listdir(self.tmp))
-
-
-def user_name():
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
 
 
 def main():
