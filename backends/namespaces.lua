@@ -34,10 +34,8 @@ local function can_map()
   return effective & MAPPING_CAPS == MAPPING_CAPS
 end
 
---- The maps, and for a root caller the id that is left out of them. Known before
---- the policy is, so that the namespaces can be built while it is loaded.
----@param plan table filled
-function namespaces.ids(plan)
+-- The maps, and for a root caller the id that is left out of them.
+local function ids(plan)
   local uid, gid = sys.ids()
   local uids, total = extents("uid_map")
   plan.closeProc = uid == 0
@@ -56,6 +54,24 @@ function namespaces.ids(plan)
   plan.uids = uids
   plan.gids = extents("gid_map")
   plan.caps = ROOT_CAPS
+end
+
+-- What the filter depends on. A policy that says nothing gets the first guess,
+-- which is built while it is loaded.
+local function filter_key(unix, nested)
+  return (unix and "unix" or "") .. (nested and "nested" or "")
+end
+
+--- What is known before the policy is, so that it can be built while that is
+--- loaded: the maps, for a root caller the id that is left out of them, and the
+--- seccomp rules of a policy that changes none.
+---@param plan table filled
+---@param features table
+function namespaces.begin(plan, features)
+  ids(plan)
+  plan.scopeSignals = features.landlock >= 6
+  plan.seccomp = seccomp.rules { root = plan.rootCaller, groupSignals = plan.scopeSignals }
+  plan.seccompFor = filter_key()
 end
 
 -- A path that is denied but leads to allowed ones: an unlistable directory with
@@ -135,8 +151,6 @@ local function mounts_of(rules, plan)
     end
     stack[1] = { path = "/", read = root.read, write = root.write }
   end
-  mounts[#mounts + 1] = { op = "proc", target = "/proc" }
-  mounts[#mounts + 1] = { op = "dev", target = "/dev" }
   for index, path in ipairs(points) do
     while not paths.below(path, stack[#stack].path) do stack[#stack] = nil end
     local above, state = stack[#stack], rules:at(path)
@@ -220,10 +234,12 @@ function namespaces.compile(profile, rules, ctx, plan)
   plan.writable[#plan.writable + 1] = "/proc"
   -- Landlock before ABI 2 breaks renames, and under it nothing can be mounted.
   plan.landlock = ctx.features.landlock >= 2 and not profile.nested
-  plan.scopeSignals = ctx.features.landlock >= 6
   plan.listen = profile.network.enabled and { PROXY_PORT } or {}
-  plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals }
+  local key = filter_key(profile.unix.all, profile.nested)
+  if plan.seccompFor ~= key then
+    plan.seccomp, plan.seccompFor = seccomp.rules { unix = profile.unix.all, nested = profile.nested,
+      root = plan.rootCaller, groupSignals = plan.scopeSignals }, key
+  end
   plan.env = environment(profile, ctx)
   return plan
 end

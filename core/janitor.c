@@ -21,8 +21,6 @@
 #include "core/setup.h"
 #include "core/system.h"
 
-/* What libseccomp takes. */
-#define HEAP_OF_FILTER (640UL << 10)
 #define SHARED_SIZE (256UL << 20)
 #define NAMESPACES                                                   \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
@@ -58,7 +56,9 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
-	int *locks; /* NULL until something was made */
+	struct sock_fprog filter;	     /* owned; built from @rules */
+	const struct seccomp_rule *rules; /* NULL: no filter yet */
+	int *locks;			     /* NULL until something was made */
 };
 
 static int write_map(pid_t pid, const char *name,
@@ -146,51 +146,75 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 	janitor->child = pair[0];
 	error = clone_child(janitor, control, pair[1], failure);
 	leave(janitor);
-	sys_warm(HEAP_OF_FILTER);
-	return error ? error
-		     : write_maps(&janitor->shared->plan, janitor->pid,
-				  failure);
+	return error;
 }
 
 /* Waits for the host's word. False: the host process went away instead. */
-static bool await_go(struct janitor *janitor)
+static bool await_order(struct janitor *janitor, enum message_kind kind)
 {
 	struct message message;
 
 	return sys_receive(janitor->host, &message, sizeof(message), NULL,
 			   NULL) == sizeof(message) &&
-	       message.kind == MESSAGE_GO;
+	       message.kind == kind;
+}
+
+/* To PID 1; if that is gone, it has said why. */
+static int hand_on(const struct janitor *janitor, enum message_kind kind,
+		   int fd)
+{
+	struct message message = { .kind = kind };
+	int error = sys_send(janitor->child, &message, sizeof(message), &fd,
+			     fd >= 0);
+
+	return error == -EPIPE ? 0 : error;
+}
+
+/* Once for the rules that are likely, while the policy is still loaded. */
+static int build_filter(struct janitor *janitor, struct failure *failure)
+{
+	const struct plan *plan = &janitor->shared->plan;
+	int error;
+
+	if (janitor->rules == plan->rules)
+		return 0;
+	free(janitor->filter.filter);
+	janitor->filter = (struct sock_fprog){ 0 };
+	error = seccomp_build(plan->rules, plan->rule_count, 0,
+			      &janitor->filter, failure);
+	if (!error)
+		janitor->rules = plan->rules;
+	return error;
+}
+
+static int map(struct janitor *janitor, struct failure *failure)
+{
+	int error = write_maps(&janitor->shared->plan, janitor->pid, failure);
+
+	if (!error)
+		error = hand_on(janitor, MESSAGE_MAPS, -1);
+	return error ? error : build_filter(janitor, failure);
 }
 
 /* A program may be larger than a record: it goes in a memfd. */
 static int send_filter(struct janitor *janitor, struct failure *failure)
 {
-	const struct plan *plan = &janitor->shared->plan;
-	struct message message = { .kind = MESSAGE_FILTER };
-	struct sock_fprog program = { 0 };
 	owned_fd int fd = memfd_create("seccomp", MFD_CLOEXEC);
 	size_t size;
-	int error;
+	int error = build_filter(janitor, failure);
 
-	error = seccomp_build(plan->rules, plan->rule_count, 0, &program,
-			      failure);
 	if (error)
 		return error;
-	size = program.len * sizeof(*program.filter);
-	if (fd < 0 || write(fd, program.filter, size) != (ssize_t)size)
-		error = failure_set(failure, EIO,
-				    "cannot hand over the seccomp filter");
-	free(program.filter);
-	if (!error)
-		error = sys_send(janitor->child, &message, sizeof(message), &fd,
-				 1);
-	return error == -EPIPE ? 0 : error; /* PID 1 says why it ended */
+	size = janitor->filter.len * sizeof(*janitor->filter.filter);
+	if (fd < 0 || write(fd, janitor->filter.filter, size) != (ssize_t)size)
+		return failure_set(failure, EIO,
+				   "cannot hand over the seccomp filter");
+	return hand_on(janitor, MESSAGE_FILTER, fd);
 }
 
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	struct message message = { .kind = MESSAGE_GO };
 	owned_fd int masks = -1;
 	int error;
 
@@ -200,11 +224,9 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	error = holdings_make(plan, janitor->locks, failure);
 	if (!error && plan->root_caller)
 		error = mounts_masks(plan, &masks, failure);
-	if (error)
-		return error;
-	error = sys_send(janitor->child, &message, sizeof(message), &masks,
-			 masks >= 0);
-	return error && error != -EPIPE ? error : send_filter(janitor, failure);
+	if (!error)
+		error = hand_on(janitor, MESSAGE_GO, masks);
+	return error ? error : send_filter(janitor, failure);
 }
 
 /* Until PID 1 ends, or the host process lets go. */
@@ -237,10 +259,14 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
 
-	if (!error && !await_go(&janitor))
-		error = -ECANCELED;
-	else if (!error)
-		error = prepare(&janitor, &message.failure);
+	if (!error)
+		error = await_order(&janitor, MESSAGE_MAPS) ?
+				map(&janitor, &message.failure) :
+				-ECANCELED;
+	if (!error)
+		error = await_order(&janitor, MESSAGE_GO) ?
+				prepare(&janitor, &message.failure) :
+				-ECANCELED;
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "cannot start");

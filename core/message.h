@@ -9,7 +9,8 @@
 
 enum message_kind {
 	/* host to janitor, janitor to PID 1 */
-	MESSAGE_GO, /* the plan is complete; to PID 1: carries the masks */
+	MESSAGE_MAPS, /* the plan's maps are complete; to PID 1: are written */
+	MESSAGE_GO,   /* the plan is complete; to PID 1: carries the masks */
 	/* janitor to PID 1 */
 	MESSAGE_FILTER, /* carries the BPF program, a memfd */
 	/* host to PID 1 */

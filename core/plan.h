@@ -13,8 +13,6 @@ enum mount_kind {
 	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
 	MOUNT_MASK,	/* an empty, unreadable file or directory */
 	MOUNT_SCAFFOLD, /* an unlistable directory that leads to slots */
-	MOUNT_PROC,	/* procfs of the new PID namespace */
-	MOUNT_DEV,	/* a minimal private /dev */
 };
 
 /**

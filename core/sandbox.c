@@ -13,9 +13,6 @@
 #include "core/inherited.h"
 #include "core/system.h"
 
-/* What policy, profile and plan take in a usual run. */
-#define HEAP_OF_POLICY (1152UL << 10)
-
 /* First line of a file, or -1. */
 static int read_number(const char *path)
 {
@@ -132,18 +129,29 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	error = fork_janitor(out, shared, failure);
 	if (error)
 		sandbox_close(out);
-	else
-		sys_warm(HEAP_OF_POLICY);
 	return error;
+}
+
+/* Whoever is gone has said why: sandbox_start() reads it. */
+static int order(struct sandbox *sandbox, enum message_kind kind)
+{
+	struct message message = { .kind = kind };
+	int error = sys_send(sandbox->janitor, &message, sizeof(message), NULL,
+			     0);
+
+	return error == -EPIPE ? 0 : error;
+}
+
+void sandbox_map(struct sandbox *sandbox)
+{
+	(void)order(sandbox, MESSAGE_MAPS);
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	struct message go = { .kind = MESSAGE_GO };
-	int error = sys_send(sandbox->janitor, &go, sizeof(go), NULL, 0);
+	int error = order(sandbox, MESSAGE_GO);
 
-	/* A janitor that is gone has said why. */
-	if (!error || error == -EPIPE)
+	if (!error)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");

@@ -22,10 +22,11 @@
 
 /* Closes what the host process has open and the command does not get. */
 static void close_inherited(const struct plan *plan, int control, int setup,
-			    int masks)
+			    int masks, const struct mounts *mounts)
 {
-	int keep[64] = { control, setup, masks };
-	size_t count = 3;
+	int keep[64] = { control, setup, masks, mounts->old_root,
+			 mounts->new_root };
+	size_t count = 5;
 
 	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
 		keep[count++] = plan->keep_fds[i];
@@ -46,17 +47,14 @@ static int await(int setup, enum message_kind kind, int *fd)
 	return message.kind == kind ? 0 : -EPROTO;
 }
 
-static int make_network(const struct plan *plan, int control,
+static int make_listeners(const struct plan *plan, int control,
 			struct failure *failure)
 {
 	struct message message = { .kind = MESSAGE_LISTENERS };
 	int fds[SYS_MAX_FDS];
 	size_t count = 0;
-	int error = network_up();
+	int error = 0;
 
-	if (error)
-		return failure_set(failure, -error,
-				   "cannot bring up the loopback interface");
 	for (; count < plan->listen_count; count++) {
 		fds[count] = network_listen(plan->listen_ports[count]);
 		if (fds[count] < 0) {
@@ -103,23 +101,41 @@ static int read_filter(int fd, struct sock_fprog *filter,
 	return 0;
 }
 
+/* What every plan has; the host process loads the policy meanwhile. */
+static int begin(const struct plan *plan, int setup, struct mounts *mounts,
+		 struct failure *failure)
+{
+	int fd, error = network_up();
+
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot bring up the loopback interface");
+	error = mounts_begin(mounts, failure);
+	if (!error && await(setup, MESSAGE_MAPS, &fd))
+		error = failure_set(failure, EPROTO, "unexpected message");
+	return error ? error : mounts_own(mounts, plan, failure);
+}
+
 static int set_up(const struct shared *shared, int control, int setup,
 		  struct sock_fprog *filter, int *ruleset,
 		  struct failure *failure)
 {
 	const struct plan *plan = &shared->plan;
+	struct mounts mounts = { 0 };
 	owned_fd int masks = -1;
-	int fd = -1, error;
+	int fd = -1, error = begin(plan, setup, &mounts, failure);
 
+	if (error)
+		return error;
 	/* The plan is complete from here on. */
 	if (await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
-	close_inherited(plan, control, setup, masks);
-	error = make_network(plan, control, failure);
+	close_inherited(plan, control, setup, masks, &mounts);
+	error = make_listeners(plan, control, failure);
 	if (!error && !plan->root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	if (!error)
-		error = mounts_apply(plan, masks, failure);
+		error = mounts_apply(&mounts, plan, masks, failure);
 	if (!error)
 		error = enter_directory(plan, failure);
 	if (!error)

@@ -17,6 +17,17 @@ int luaopen_srt_c_box(lua_State *L);
 extern struct caller host_caller;
 
 /**
+ * host_fork() - fork the sandbox's first processes, for srt.c.sandbox.begin()
+ *
+ * Before there is a Lua state: a small process forks fast. How it went is told
+ * by begin().
+ */
+void host_fork(void);
+
+/** host_join() - end what host_fork() made, where nobody asked for it */
+void host_join(void);
+
+/**
  * api_fail() - nil, message, errno name: how operating failures are returned
  * Return: 3, the number of results.
  */

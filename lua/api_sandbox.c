@@ -157,8 +157,7 @@ static void read_slots(struct reader *r, int table, struct mount_step *step)
 
 static void read_step(struct reader *r, int table, struct mount_step *step)
 {
-	static const char *const kinds[] = { "bind", "mask", "scaffold",
-					     "proc", "dev",  NULL };
+	static const char *const kinds[] = { "bind", "mask", "scaffold", NULL };
 
 	lua_getfield(r->L, table, "op");
 	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
@@ -243,7 +242,9 @@ static void read_numbers(struct reader *r, struct plan *plan)
 	lua_pop(r->L, 1);
 }
 
-static void read_plan(lua_State *L, int index, struct shared *shared)
+/* @other_rules: the seccomp rules are not those of begin() */
+static void read_plan(lua_State *L, int index, struct shared *shared,
+		      bool other_rules)
 {
 	struct reader r = { L, shared, index };
 	struct plan *plan = &shared->plan;
@@ -254,11 +255,8 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 		luaL_error(L, "plan.argv: empty");
 	plan->cwd = text_field(&r, index, "cwd", true);
 	plan->temp_dir = text_field(&r, index, "tempDir", false);
-	plan->root_caller = flag_at(&r, index, "rootCaller");
-	plan->mask_owner = (uint32_t)integer_at(&r, index, "maskOwner");
 	plan->caps = (uint64_t)integer_at(&r, index, "caps");
 	plan->root_read_only = flag_at(&r, index, "rootReadOnly");
-	plan->close_proc = flag_at(&r, index, "closeProc");
 	plan->landlock = flag_at(&r, index, "landlock");
 	plan->scope_signals = flag_at(&r, index, "scopeSignals");
 	plan->writable =
@@ -266,7 +264,8 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 	plan->placeholders = read_strings(&r, index, "placeholders",
 					  &plan->placeholder_count);
 	read_steps(&r, plan);
-	read_rules(&r, plan);
+	if (other_rules)
+		read_rules(&r, plan);
 	read_numbers(&r, plan);
 	if (plan->listen_count > SYS_MAX_FDS)
 		luaL_error(L, "plan.listen: too many ports");
@@ -278,39 +277,59 @@ struct object {
 	struct shared *shared;
 };
 
-/*
- * prepare(plan) -> sandbox | nil, message. Of the plan, uids and gids are read.
- * Signals are held back from here on, so that none is lost.
- */
-static int sandbox_lua_prepare(lua_State *L)
+/* What was forked before there was a Lua state, until begin() takes it. */
+static struct object early = { .sandbox = { .janitor = -1, .control = -1 } };
+static struct failure early_failure;
+
+void host_fork(void)
 {
-	struct failure failure = { 0 };
-	struct reader r = { .L = L, .plan = 1 };
+	early.shared = shared_new();
+	if (!early.shared) {
+		failure_set(&early_failure, ENOMEM,
+			    "no memory to share with the sandbox; is there a "
+			    "limit (ulimit -v)?");
+		return;
+	}
+	early.shared->caller = host_caller;
+	/* Signals are held back from here on, so that none is lost. */
+	supervise_block();
+	(void)sandbox_prepare(early.shared, &early.sandbox, &early_failure);
+}
+
+void host_join(void)
+{
+	if (early.shared)
+		sandbox_close(&early.sandbox);
+}
+
+/* begin(plan) -> sandbox | nil, message. Once in a process. */
+static int sandbox_lua_begin(lua_State *L)
+{
+	struct reader r = { .L = L, .shared = early.shared, .plan = 1 };
 	struct object *object;
 	struct plan *plan;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
-	object = lua_newuserdatauv(L, sizeof(*object), 0);
-	*object =
-		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
-	luaL_setmetatable(L, SANDBOX);
-	object->shared = r.shared = shared_new();
-	if (!r.shared) {
+	if (early_failure.text[0]) {
 		lua_pushnil(L);
-		lua_pushliteral(L, "no memory to share with the sandbox; is "
-				   "there a limit (ulimit -v)?");
+		lua_pushstring(L, early_failure.text);
 		return 2;
 	}
+	object = lua_newuserdatauv(L, sizeof(*object), 1);
+	luaL_argcheck(L, early.shared, 1, "only the first sandbox is there");
+	*object = early;
+	early.shared = NULL;
+	luaL_setmetatable(L, SANDBOX);
 	plan = &r.shared->plan;
-	r.shared->caller = host_caller;
 	plan->uids = read_extents(&r, "uids", &plan->uid_count);
 	plan->gids = read_extents(&r, "gids", &plan->gid_count);
-	supervise_block();
-	if (sandbox_prepare(r.shared, &object->sandbox, &failure)) {
-		lua_pushnil(L);
-		lua_pushstring(L, failure.text);
-		return 2;
-	}
+	plan->root_caller = flag_at(&r, 1, "rootCaller");
+	plan->mask_owner = (uint32_t)integer_at(&r, 1, "maskOwner");
+	plan->close_proc = flag_at(&r, 1, "closeProc");
+	read_rules(&r, plan);
+	lua_getfield(L, 1, "seccomp"); /* object seccomp */
+	lua_setiuservalue(L, -2, 1);
+	sandbox_map(&object->sandbox);
 	return 1;
 }
 
@@ -321,7 +340,9 @@ static int sandbox_lua_start(lua_State *L)
 	struct failure failure = { 0 };
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	read_plan(L, 2, object->shared);
+	lua_getfield(L, 2, "seccomp");	/* seccomp */
+	lua_getiuservalue(L, 1, 1);	/* seccomp begun */
+	read_plan(L, 2, object->shared, !lua_rawequal(L, -2, -1));
 	if (sandbox_start(&object->sandbox, &failure)) {
 		lua_pushnil(L);
 		lua_pushstring(L, failure.text);
@@ -405,7 +426,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ NULL, NULL },
 	};
 	static const luaL_Reg functions[] = {
-		{ "prepare", sandbox_lua_prepare },
+		{ "begin", sandbox_lua_begin },
 		{ NULL, NULL },
 	};
 

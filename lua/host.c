@@ -19,8 +19,8 @@
 #error "SRT_VERSION comes from the build"
 #endif
 
-/* What the Lua state takes until the sandbox is forked. */
-#define HEAP_AT_START (256UL << 10)
+/* What modules, policy, profile and plan take in a usual run. */
+#define HEAP_AT_START (1408UL << 10)
 
 const char *srtlua_version(void)
 {
@@ -186,13 +186,15 @@ int srtlua_main(int argc, char **argv)
 	int status;
 
 	caller_save(&host_caller);
-	sys_warm(HEAP_AT_START);
 	status = fill_standard_descriptors();
 	if (status) {
 		fprintf(stderr, "srt-lua: cannot open /dev/null: %s\n",
 			strerror(-status));
 		return 125;
 	}
+	if (argc > 1 && !strcmp(argv[1], "run"))
+		host_fork();
+	sys_warm(HEAP_AT_START);
 	L = luaL_newstate();
 	if (!L) {
 		fprintf(stderr, "srt-lua: out of memory\n");
@@ -211,5 +213,6 @@ int srtlua_main(int argc, char **argv)
 	} else {
 		status = (int)lua_tointeger(L, -1);
 	}
+	host_join();
 	return status;
 }

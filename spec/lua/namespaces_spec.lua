@@ -29,7 +29,7 @@ local function compile(top, lists, more)
   local ctx = { cwd = top, env = {}, features = { landlock = 7 }, tempDir = more and more.tempDir }
   local rules = decide.compile(tree.profile(top, lists), ctx)
   local plan = {}
-  namespaces.ids(plan)
+  namespaces.begin(plan, ctx.features)
   return assert(namespaces.compile(tree.profile(top, lists), rules, ctx, plan)), rules
 end
 
@@ -42,7 +42,7 @@ local function replay(plan, path)
         state = step.readOnly and "r" or "rw"
       elseif step.op == "mask" or step.op == "scaffold" then
         state = ""
-      elseif step.op ~= "proc" and step.op ~= "dev" then
+      else
         error("unknown step " .. step.op)
       end
     end
@@ -136,7 +136,7 @@ describe("plans", function()
     local ctx = { cwd = top, env = {}, features = { landlock = 1 } }
     local profile = tree.profile(top, {})
     local plan = {}
-    namespaces.ids(plan)
+    namespaces.begin(plan, ctx.features)
     assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx, plan))
     assert.is_false(plan.landlock)
     assert.is_false(plan.scopeSignals)
@@ -153,7 +153,7 @@ describe("environment", function()
     profile.env = profile_env
     for key, value in pairs(more or {}) do profile[key] = value end
     local plan = {}
-    namespaces.ids(plan)
+    namespaces.begin(plan, ctx.features)
     assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx, plan))
     local map = {}
     for _, entry in ipairs(plan.env) do

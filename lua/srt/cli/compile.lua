@@ -75,7 +75,7 @@ function compile.main(args, ctx)
   if loaded then
     local backend = require("backends.namespaces")
     plan = {}
-    backend.ids(plan)
+    backend.begin(plan, facts.features)
     plan, message = backend.compile(loaded.profile, loaded.rules,
       { cwd = facts.cwd, env = facts.env, features = facts.features }, plan)
   end

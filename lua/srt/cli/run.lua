@@ -198,17 +198,17 @@ function run.main(args, ctx)
     ctx.out(run.USAGE)
     return 0
   end
-  message = require("srt.descriptors").absent(options.keep)
-  if message then return fail(ctx, message) end
   local plan = {}
   local sandbox, facts, temp
+  require("backends.namespaces").begin(plan, sys.features())
+  sandbox, message = require("srt.c.sandbox").begin(plan)
+  if not sandbox then return fail(ctx, message) end
+  message = require("srt.descriptors").absent(options.keep)
+  if message then return fail(ctx, message) end
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then return fail(ctx, message) end
   temp, message = temp_dir(facts)
   if not temp then return fail(ctx, message) end
-  require("backends.namespaces").ids(plan)
-  sandbox, message = require("srt.c.sandbox").prepare(plan)
-  if not sandbox then return fail(ctx, message) end
   local loaded, text = plan_of(ctx, options, facts, temp, plan)
   if not loaded then
     sandbox:close()
