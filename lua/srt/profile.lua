@@ -82,6 +82,17 @@ local function filesystem(self, values)
   return out
 end
 
+-- What is protected whatever the lists say; srt.protect finds it.
+local function protection(values)
+  local names = {}
+  for i, entry in ipairs(list_of(values, "filesystem.protect")) do
+    names[i] = { name = require("srt.protected").parse(entry.value), origin = entry.origin }
+  end
+  return { names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
+    allowGitConfig = scalar(values, "filesystem.allowGitConfig", false),
+    newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
+end
+
 local function rules(values, key, list, reasons)
   local out = {}
   for i, entry in ipairs(list_of(values, key)) do
@@ -196,6 +207,7 @@ function profile.resolve(policy, ctx)
   local out = {
     version = 1, cwd = ctx.cwd, home = ctx.home,
     filesystem = filesystem(self, values),
+    protection = protection(values),
     network = network(values),
     callbacks = callbacks(policy),
     env = environment(values),
