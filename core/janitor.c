@@ -58,7 +58,7 @@ struct janitor {
 	int pidfd;
 	struct sock_fprog filter;	     /* owned; built from @rules */
 	const struct seccomp_rule *rules; /* NULL: no filter yet */
-	int *locks;			     /* NULL until something was made */
+	struct holdings held;
 };
 
 static int write_map(pid_t pid, const char *name,
@@ -150,7 +150,7 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 }
 
 /* Waits for the host's word. False: the host process went away instead. */
-static bool await_order(struct janitor *janitor, enum message_kind kind)
+static bool await_order(const struct janitor *janitor, enum message_kind kind)
 {
 	struct message message;
 
@@ -218,10 +218,7 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	owned_fd int masks = -1;
 	int error;
 
-	janitor->locks = calloc(plan->placeholder_count + 1, sizeof(int));
-	if (!janitor->locks)
-		return failure_set(failure, ENOMEM, "cannot start");
-	error = holdings_make(plan, janitor->locks, failure);
+	error = holdings_make(plan, &janitor->held, failure);
 	if (!error && plan->root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	if (!error)
@@ -247,8 +244,22 @@ static void end_all(const struct janitor *janitor)
 		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (janitor->locks)
-		holdings_remove(&janitor->shared->plan, janitor->locks);
+	holdings_remove(&janitor->shared->plan, &janitor->held);
+}
+
+/*
+ * The host process was killed: what it does when a run has ended, another one
+ * does. It is not our child, whom nobody would wait for, but what we become.
+ */
+static void stand_in(const struct janitor *janitor)
+{
+	const char *state = janitor->shared->plan.state;
+	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
+				    (char *)state, NULL };
+
+	if (janitor->held.locks && state &&
+	    !await_order(janitor, MESSAGE_CLOSE))
+		execv("/proc/self/exe", arguments);
 }
 
 _Noreturn void janitor_main(struct shared *shared, int host, int control)
@@ -275,5 +286,6 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 		await_end(&janitor);
 	}
 	end_all(&janitor);
+	stand_in(&janitor);
 	_exit(0);
 }

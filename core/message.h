@@ -11,6 +11,7 @@ enum message_kind {
 	/* host to janitor, janitor to PID 1 */
 	MESSAGE_MAPS, /* the plan's maps are complete; to PID 1: are written */
 	MESSAGE_GO,   /* the plan is complete; to PID 1: carries the masks */
+	MESSAGE_CLOSE, /* to the janitor: the host lives and does the rest */
 	/* janitor to PID 1 */
 	MESSAGE_FILTER, /* carries the BPF program, a memfd */
 	/* host to PID 1 */

@@ -119,6 +119,16 @@ static int fork_janitor(struct sandbox *sandbox, struct shared *shared,
 	return 0;
 }
 
+/* Whoever is gone has said why: sandbox_start() reads it. */
+static int order(struct sandbox *sandbox, enum message_kind kind)
+{
+	struct message message = { .kind = kind };
+	int error = sys_send(sandbox->janitor, &message, sizeof(message), NULL,
+			     0);
+
+	return error == -EPIPE ? 0 : error;
+}
+
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure)
 {
@@ -130,16 +140,6 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	if (error)
 		sandbox_close(out);
 	return error;
-}
-
-/* Whoever is gone has said why: sandbox_start() reads it. */
-static int order(struct sandbox *sandbox, enum message_kind kind)
-{
-	struct message message = { .kind = kind };
-	int error = sys_send(sandbox->janitor, &message, sizeof(message), NULL,
-			     0);
-
-	return error == -EPIPE ? 0 : error;
 }
 
 void sandbox_map(struct sandbox *sandbox)
@@ -188,6 +188,8 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 
 void sandbox_close(struct sandbox *sandbox)
 {
+	if (sandbox->janitor >= 0)
+		(void)order(sandbox, MESSAGE_CLOSE);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
 	if (sandbox->janitor >= 0)

@@ -188,6 +188,36 @@ function decide.compile(profile, ctx)
   return rules
 end
 
+--- Decisions by the paths that a state file has kept.
+---@param lists table<string, string[]>
+---@return table rules only at() has a meaning
+function decide.restore(lists)
+  local rules = setmetatable({ finalRead = {}, finalWrite = {} }, Rules)
+  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite" } do
+    rules[name] = {}
+    for _, path in ipairs(lists[name] or {}) do rules[name][path] = { given = path, path = path } end
+  end
+  return rules
+end
+
+--- What restore() needs: the paths that could matter where something is allowed to be written.
+---@return table<string, string[]>
+function Rules:kept()
+  local lists = {}
+  local function matters(path)
+    for root in pairs(self.allowWrite) do
+      if paths.below(path, root) or paths.below(root, path) then return true end
+    end
+  end
+  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite" } do
+    lists[name] = {}
+    for path in pairs(self[name]) do
+      if not self.placeholders[path] and matters(path) then table.insert(lists[name], path) end
+    end
+  end
+  return lists
+end
+
 -- One step down: what the entries at path change in the state so far.
 local function step(rules, path, state)
   local deny, allow, write = rules.denyRead[path], rules.allowRead[path], rules.allowWrite[path]

@@ -79,6 +79,12 @@ local function filesystem(self, values)
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
+  for _, folder in ipairs(self.ctx.stateFolders or {}) do
+    if require("srt.c.sys").lstat(folder) then
+      out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
+        origin = { key = "(state of runs)" } }
+    end
+  end
   return out
 end
 

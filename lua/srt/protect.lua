@@ -63,12 +63,17 @@ end
 
 -- All names in a folder that has been searched.
 local function hold_in(self, base)
-  local function seen(path) return self.look.seen[path] end
+  local seen = self.look.seen
+  local function found(path) return seen[path] end
+  local function looked_at(path)
+    seen[path] = lstat_type(path)
+    return seen[path]
+  end
   for _, entry in ipairs(self.look.list) do
     if entry.where ~= "home" then
-      name_at(self, base, entry, seen)
+      name_at(self, base, entry, found)
     elseif base == self.home then
-      name_at(self, base, entry, lstat_type)
+      name_at(self, base, entry, looked_at)
     end
   end
 end
@@ -161,7 +166,8 @@ function protect.add(rules, settings, ctx, deny)
   for path in pairs(rules.allowWrite) do check_root(self, path) end
   for _, path in ipairs(self.look.closed) do close(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
-  rules.protection = { settings = settings, look = self.look, bases = bases }
+  rules.found = { settings = settings, bases = bases, seen = self.look.seen, gits = self.look.gits,
+    home = self.home and rules:at(self.home).write and self.home or nil }
 end
 
 return protect
