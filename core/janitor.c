@@ -257,6 +257,8 @@ static void stand_in(const struct janitor *janitor)
 	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
 				    (char *)state, NULL };
 
+	/* The host may wait for what we have to say: nothing more. */
+	(void)shutdown(janitor->host, SHUT_WR);
 	if (janitor->held.locks && state &&
 	    !await_order(janitor, MESSAGE_CLOSE))
 		execv("/proc/self/exe", arguments);

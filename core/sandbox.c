@@ -61,9 +61,14 @@ static void advise(struct failure *failure)
 static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 {
 	struct message message;
+	ssize_t size;
 
-	if (sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
-			NULL) != sizeof(message))
+	do {
+		size = sys_receive(sandbox->janitor, &message, sizeof(message),
+				   NULL, NULL);
+		/* What it said last comes after that error. */
+	} while (size == -ECONNRESET);
+	if (size != sizeof(message))
 		return failure_set(failure, 0,
 				   "the sandbox was killed from outside");
 	*failure = message.failure;
@@ -126,7 +131,8 @@ static int order(struct sandbox *sandbox, enum message_kind kind)
 	int error = sys_send(sandbox->janitor, &message, sizeof(message), NULL,
 			     0);
 
-	return error == -EPIPE ? 0 : error;
+	/* Reset: it went away without reading what we had sent before. */
+	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
 }
 
 int sandbox_prepare(struct shared *shared, struct sandbox *out,

@@ -112,8 +112,9 @@ end
 -- The folders that count: each allowed root, the working directory and its parents, the home directory.
 local function bases_of(self, ctx)
   local rules, roots, bases, seen = self.rules, {}, {}, {}
+  local own = require("srt.decide_path").own
   local function add(list, path, depth)
-    if seen[path] then return end
+    if seen[path] or own(path) then return end
     seen[path] = true
     list[#list + 1] = { path = path, depth = depth }
   end
@@ -155,6 +156,7 @@ function protect.add(rules, settings, ctx, deny)
     rules.problems[#rules.problems + 1] = { entry = rule_of({ name = "" }, "protected names"), text = message }
     return
   end
+  for _, path in ipairs(self.look.closed) do close(self, path) end
   for _, item in ipairs(self.look.found) do cover(self, item.path, item.type, item.entry) end
   for dir, kind in pairs(self.look.gits) do
     if kind ~= "worktree" and not self.look.seen[dir .. "/hooks"] and self.look.by[".git/hooks"] then
@@ -164,7 +166,6 @@ function protect.add(rules, settings, ctx, deny)
   end
   for _, base in ipairs(bases) do hold_in(self, base.path) end
   for path in pairs(rules.allowWrite) do check_root(self, path) end
-  for _, path in ipairs(self.look.closed) do close(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
   rules.found = { settings = settings, bases = bases, seen = self.look.seen, gits = self.look.gits,
     home = self.home and rules:at(self.home).write and self.home or nil }

@@ -13,7 +13,8 @@ local state = {}
 local GROUP_AND_OTHER_WRITE = tonumber("022", 8)
 
 local function add(list, base, name)
-  if base and base:sub(1, 1) == "/" then list[#list + 1] = paths.normalize(base) .. name end
+  local st = base and base:sub(1, 1) == "/" and sys.stat(base)
+  if st and st.type == "dir" then list[#list + 1] = paths.normalize(base) .. name end
 end
 
 ---Where state files may lie, the best first. The last is removed again when it is empty.
@@ -35,7 +36,7 @@ local function is_ours(path)
   return st ~= nil and st.type == "dir" and st.uid == sys.ids() and st.mode & GROUP_AND_OTHER_WRITE == 0
 end
 
--- Makes a folder with its parents, but for the uppermost that belongs to somebody else.
+-- Makes a folder with its parents; all is beneath a folder that is there.
 local function make(path)
   if sys.lstat(path) then return end
   local above = paths.parent(path)
@@ -115,10 +116,10 @@ function state.create(folders, record)
   for _, folder in ipairs(folders) do
     local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
     for _ = 1, 3 do
-      local fd, why = is_ours(folder) and tidy.create(path, text)
+      if not is_ours(folder) then make(folder) end
+      local fd
+      if is_ours(folder) then fd, message = tidy.create(path, text) end
       if fd then return { path = path, fd = fd, folder = folder } end
-      message = why or message
-      make(folder)
     end
   end
   return nil, "there is no folder for the state of the run that only this user can write to: "
