@@ -173,7 +173,7 @@ end
 local function open_state(folders, loaded, plan)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
   local record = { temp = plan.tempDir, places = plan.placeholders, home = found.home, bases = found.bases,
-    settings = found.settings, seen = found.seen, gits = found.gits,
+    settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
     lists = found.bases[1] and loaded.rules:kept() or {} }
   local handle, message = require("srt.state").create(folders, record)
   if not handle then return nil, message end
