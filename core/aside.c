@@ -120,10 +120,9 @@ struct content {
 static int put(int dir, void *with)
 {
 	const struct content *c = with;
-	owned_fd int fd = openat(dir, c->name,
-				 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-					 O_CLOEXEC,
-				 0600);
+	owned_fd int fd = openat(
+		dir, c->name,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return -errno;

@@ -177,8 +177,8 @@ void holdings_remove(const struct plan *plan, const struct holdings *held)
 
 void holdings_sweep(const char *path)
 {
-	owned_fd int fd = open(path,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned_fd int fd =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	placeholder_remove(path, fd);
 }

@@ -47,7 +47,8 @@ static int tidy_lua_create(lua_State *L)
 	return 1;
 }
 
-/* claim(path, milliseconds) -> descriptor: waits so long for the last process */
+/* claim(path, milliseconds) -> descriptor: waits so long for the last process
+ */
 static int tidy_lua_claim(lua_State *L)
 {
 	static const struct timespec pause = { .tv_nsec = 2000000 };
