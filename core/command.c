@@ -99,7 +99,7 @@ static int confine(const struct plan *plan, const struct sock_fprog *filter,
 		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
-	error = caps_drop(plan->caps);
+	error = caps_drop(plan->id.caps);
 	if (error)
 		return failure_set(failure, -error, "cannot drop capabilities");
 	if (ruleset >= 0) {
@@ -144,8 +144,8 @@ static int command_main(void *data)
 
 /*
  * As vfork(2), on a stack of its own: copying PID 1's page tables, and then its
- * pages one by one, would take longer than all that the child does. PID 1 stands
- * still meanwhile, and only SIGKILL could end it.
+ * pages one by one, would take longer than all that the child does. PID 1
+ * stands still meanwhile, and only SIGKILL could end it.
  */
 static pid_t clone_command(struct start *start)
 {

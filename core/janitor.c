@@ -17,7 +17,6 @@
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
-#include "core/seccomp.h"
 #include "core/setup.h"
 #include "core/system.h"
 
@@ -56,9 +55,7 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
-	struct sock_fprog filter;	     /* owned; built from @rules */
-	const struct seccomp_rule *rules; /* NULL: no filter yet */
-	int *locks;			     /* NULL until something was made */
+	int *locks; /* NULL until something was made */
 };
 
 static int write_map(pid_t pid, const char *name,
@@ -92,10 +89,11 @@ static int write_maps(const struct plan *plan, pid_t pid,
 	error = sys_write_file(path, "deny");
 	if (error)
 		return failure_set(failure, -error, "cannot write %s", path);
-	error = write_map(pid, "uid_map", plan->uids, plan->uid_count, failure);
+	error = write_map(pid, "uid_map", plan->id.uids, plan->id.uid_count,
+			  failure);
 	return error ? error
-		     : write_map(pid, "gid_map", plan->gids, plan->gid_count,
-				 failure);
+		     : write_map(pid, "gid_map", plan->id.gids,
+				 plan->id.gid_count, failure);
 }
 
 static int clone_child(struct janitor *janitor, int control, int setup,
@@ -137,28 +135,6 @@ static void leave(struct janitor *janitor)
 		_exit(1);
 }
 
-static int build(struct janitor *janitor, int control, struct failure *failure)
-{
-	int pair[2], error;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return failure_set(failure, errno, "cannot make a socket");
-	janitor->child = pair[0];
-	error = clone_child(janitor, control, pair[1], failure);
-	leave(janitor);
-	return error;
-}
-
-/* Waits for the host's word. False: the host process went away instead. */
-static bool await_order(struct janitor *janitor, enum message_kind kind)
-{
-	struct message message;
-
-	return sys_receive(janitor->host, &message, sizeof(message), NULL,
-			   NULL) == sizeof(message) &&
-	       message.kind == kind;
-}
-
 /* To PID 1; if that is gone, it has said why. */
 static int hand_on(const struct janitor *janitor, enum message_kind kind,
 		   int fd)
@@ -170,46 +146,31 @@ static int hand_on(const struct janitor *janitor, enum message_kind kind,
 	return error == -EPIPE ? 0 : error;
 }
 
-/* Once for the rules that are likely, while the policy is still loaded. */
-static int build_filter(struct janitor *janitor, struct failure *failure)
+static int build(struct janitor *janitor, int control, struct failure *failure)
 {
-	const struct plan *plan = &janitor->shared->plan;
-	int error;
+	int pair[2], error;
 
-	if (janitor->rules == plan->rules)
-		return 0;
-	free(janitor->filter.filter);
-	janitor->filter = (struct sock_fprog){ 0 };
-	error = seccomp_build(plan->rules, plan->rule_count, 0,
-			      &janitor->filter, failure);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return failure_set(failure, errno, "cannot make a socket");
+	janitor->child = pair[0];
+	error = clone_child(janitor, control, pair[1], failure);
 	if (!error)
-		janitor->rules = plan->rules;
+		error = write_maps(&janitor->shared->plan, janitor->pid,
+				   failure);
+	if (!error)
+		error = hand_on(janitor, MESSAGE_MAPS, -1);
+	leave(janitor);
 	return error;
 }
 
-static int map(struct janitor *janitor, struct failure *failure)
+/* Waits for the host's word. False: the host process went away instead. */
+static bool await_go(struct janitor *janitor)
 {
-	int error = write_maps(&janitor->shared->plan, janitor->pid, failure);
+	struct message message;
 
-	if (!error)
-		error = hand_on(janitor, MESSAGE_MAPS, -1);
-	return error ? error : build_filter(janitor, failure);
-}
-
-/* A program may be larger than a record: it goes in a memfd. */
-static int send_filter(struct janitor *janitor, struct failure *failure)
-{
-	owned_fd int fd = memfd_create("seccomp", MFD_CLOEXEC);
-	size_t size;
-	int error = build_filter(janitor, failure);
-
-	if (error)
-		return error;
-	size = janitor->filter.len * sizeof(*janitor->filter.filter);
-	if (fd < 0 || write(fd, janitor->filter.filter, size) != (ssize_t)size)
-		return failure_set(failure, EIO,
-				   "cannot hand over the seccomp filter");
-	return hand_on(janitor, MESSAGE_FILTER, fd);
+	return sys_receive(janitor->host, &message, sizeof(message), NULL,
+			   NULL) == sizeof(message) &&
+	       message.kind == MESSAGE_GO;
 }
 
 static int prepare(struct janitor *janitor, struct failure *failure)
@@ -222,11 +183,9 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	if (!janitor->locks)
 		return failure_set(failure, ENOMEM, "cannot start");
 	error = holdings_make(plan, janitor->locks, failure);
-	if (!error && plan->root_caller)
+	if (!error && plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
-	if (!error)
-		error = hand_on(janitor, MESSAGE_GO, masks);
-	return error ? error : send_filter(janitor, failure);
+	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
 
 /* Until PID 1 ends, or the host process lets go. */
@@ -259,14 +218,10 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
 
-	if (!error)
-		error = await_order(&janitor, MESSAGE_MAPS) ?
-				map(&janitor, &message.failure) :
-				-ECANCELED;
-	if (!error)
-		error = await_order(&janitor, MESSAGE_GO) ?
-				prepare(&janitor, &message.failure) :
-				-ECANCELED;
+	if (!error && !await_go(&janitor))
+		error = -ECANCELED;
+	else if (!error)
+		error = prepare(&janitor, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "cannot start");

@@ -8,11 +8,10 @@
 #include "core/util.h"
 
 enum message_kind {
-	/* host to janitor, janitor to PID 1 */
-	MESSAGE_MAPS, /* the plan's maps are complete; to PID 1: are written */
-	MESSAGE_GO,   /* the plan is complete; to PID 1: carries the masks */
 	/* janitor to PID 1 */
-	MESSAGE_FILTER, /* carries the BPF program, a memfd */
+	MESSAGE_MAPS, /* the maps of the user namespace are written */
+	/* host to janitor, janitor to PID 1 */
+	MESSAGE_GO, /* the plan is complete; to PID 1: carries the masks */
 	/* host to PID 1 */
 	MESSAGE_SIGNAL, /* @value: signal for the command */
 	/* PID 1 to host; MESSAGE_FAILED from the janitor as well */

@@ -34,8 +34,8 @@ static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 		if (fd < 0)
 			return -errno;
 	}
-	if (plan->root_caller && fchownat(dir, name, plan->mask_owner,
-					  (gid_t)-1, AT_SYMLINK_NOFOLLOW))
+	if (plan->id.root_caller && fchownat(dir, name, plan->id.mask_owner,
+					     (gid_t)-1, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return 0;
 }
@@ -86,7 +86,7 @@ static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 		if (error)
 			return error;
 	}
-	if (plan->root_caller && fchown(dir, plan->mask_owner, (gid_t)-1))
+	if (plan->id.root_caller && fchown(dir, plan->id.mask_owner, (gid_t)-1))
 		return -errno;
 	return fchmod(dir, 0111) ? -errno : 0;
 }
@@ -431,7 +431,7 @@ int mounts_own(struct mounts *m, const struct plan *plan,
 	       struct failure *failure)
 {
 	mode_t umask_before = umask(0);
-	int error = own_proc(m, plan->close_proc);
+	int error = own_proc(m, plan->id.close_proc);
 
 	if (error)
 		failure_set(failure, -error, "cannot mount /proc");
@@ -469,9 +469,9 @@ static int pivot(const struct mounts *m, struct failure *failure)
 int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		 struct failure *failure)
 {
-	int error = masks < 0 ? 0
-			      : sys_move_mount(masks, m->old_root,
-					       &MASK_HOME[1]);
+	int error = masks < 0
+			    ? 0
+			    : sys_move_mount(masks, m->old_root, &MASK_HOME[1]);
 
 	if (error)
 		failure_set(failure, -error, "cannot attach the masks");

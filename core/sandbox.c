@@ -125,6 +125,11 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	int error;
 
 	*out = (struct sandbox){ .janitor = -1, .control = -1 };
+	error = identity_read(&shared->plan.id);
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot read the maps of the user namespace "
+				   "in /proc");
 	inherited_note(shared);
 	error = fork_janitor(out, shared, failure);
 	if (error)
@@ -132,26 +137,13 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	return error;
 }
 
-/* Whoever is gone has said why: sandbox_start() reads it. */
-static int order(struct sandbox *sandbox, enum message_kind kind)
-{
-	struct message message = { .kind = kind };
-	int error = sys_send(sandbox->janitor, &message, sizeof(message), NULL,
-			     0);
-
-	return error == -EPIPE ? 0 : error;
-}
-
-void sandbox_map(struct sandbox *sandbox)
-{
-	(void)order(sandbox, MESSAGE_MAPS);
-}
-
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	int error = order(sandbox, MESSAGE_GO);
+	struct message go = { .kind = MESSAGE_GO };
+	int error = sys_send(sandbox->janitor, &go, sizeof(go), NULL, 0);
 
-	if (!error)
+	/* A janitor that is gone has said why. */
+	if (!error || error == -EPIPE)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");

@@ -18,6 +18,7 @@
 #include "core/message.h"
 #include "core/mounts.h"
 #include "core/network.h"
+#include "core/seccomp.h"
 #include "core/system.h"
 
 /* Closes what the host process has open and the command does not get. */
@@ -48,7 +49,7 @@ static int await(int setup, enum message_kind kind, int *fd)
 }
 
 static int make_listeners(const struct plan *plan, int control,
-			struct failure *failure)
+			  struct failure *failure)
 {
 	struct message message = { .kind = MESSAGE_LISTENERS };
 	int fds[SYS_MAX_FDS];
@@ -82,25 +83,6 @@ static int enter_directory(const struct plan *plan, struct failure *failure)
 			   plan->cwd);
 }
 
-/* The BPF program comes in a memfd: it may be larger than a record. */
-static int read_filter(int fd, struct sock_fprog *filter,
-		       struct failure *failure)
-{
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		return failure_set(failure, EPROTO, "no seccomp filter came");
-	filter->len = (unsigned short)((size_t)st.st_size /
-				       sizeof(struct sock_filter));
-	filter->filter =
-		mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (filter->filter == MAP_FAILED)
-		return failure_set(failure, errno,
-				   "cannot map the seccomp filter");
-	close(fd);
-	return 0;
-}
-
 /* What every plan has; the host process loads the policy meanwhile. */
 static int begin(const struct plan *plan, int setup, struct mounts *mounts,
 		 struct failure *failure)
@@ -123,7 +105,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	const struct plan *plan = &shared->plan;
 	struct mounts mounts = { 0 };
 	owned_fd int masks = -1;
-	int fd = -1, error = begin(plan, setup, &mounts, failure);
+	int error = begin(plan, setup, &mounts, failure);
 
 	if (error)
 		return error;
@@ -132,7 +114,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 		return failure_set(failure, EPROTO, "unexpected message");
 	close_inherited(plan, control, setup, masks, &mounts);
 	error = make_listeners(plan, control, failure);
-	if (!error && !plan->root_caller)
+	if (!error && !plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	if (!error)
 		error = mounts_apply(&mounts, plan, masks, failure);
@@ -143,9 +125,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = landlock_build(plan, ruleset, failure);
 	if (!error)
-		error = await(setup, MESSAGE_FILTER, &fd);
-	if (!error)
-		error = read_filter(fd, filter, failure);
+		error = seccomp_get(plan->rules, plan->rule_count, filter,
+				    failure);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");
 	return error;

@@ -154,19 +154,20 @@ local function status_of(ctx, command, kind, value)
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end
 
--- Everything that must be known before the sandbox is built.
-local function plan_of(ctx, options, facts, temp, plan)
+-- Everything that must be known before the sandbox is built: plan and loaded
+-- policy, or nil and what to say.
+local function plan_of(ctx, options, facts, temp, identity)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   for _, warning in ipairs(loaded.profile.warnings) do
     ctx.err("srt-lua: warning: " .. require("srt.report").plain(warning) .. "\n")
   end
-  local ok, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, {
-    cwd = facts.cwd, env = facts.env, tempDir = temp, features = facts.features, keepFds = options.keep }, plan)
-  message = not ok and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
+  local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+    env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep })
+  message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, "srt-lua: " .. message .. "\n" end
   plan.argv = options.command
-  return loaded
+  return plan, loaded
 end
 
 local function execute(ctx, options, sandbox, loaded, plan, say)
@@ -198,10 +199,8 @@ function run.main(args, ctx)
     ctx.out(run.USAGE)
     return 0
   end
-  local plan = {}
   local sandbox, facts, temp
-  require("backends.namespaces").begin(plan, sys.features())
-  sandbox, message = require("srt.c.sandbox").begin(plan)
+  sandbox, message = require("srt.c.sandbox").begin()
   if not sandbox then return fail(ctx, message) end
   message = require("srt.descriptors").absent(options.keep)
   if message then return fail(ctx, message) end
@@ -209,10 +208,10 @@ function run.main(args, ctx)
   if not facts then return fail(ctx, message) end
   temp, message = temp_dir(facts)
   if not temp then return fail(ctx, message) end
-  local loaded, text = plan_of(ctx, options, facts, temp, plan)
-  if not loaded then
+  local plan, loaded = plan_of(ctx, options, facts, temp, sandbox:identity())
+  if not plan then
     sandbox:close()
-    ctx.err(text)
+    ctx.err(loaded)
     return FAILED
   end
   local say
