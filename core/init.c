@@ -21,10 +21,9 @@
 #define REMEMBER_MS 1000
 
 struct init {
-	pid_t command;
+	struct command command;
 	int control;
 	int signals;
-	int report;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -47,7 +46,7 @@ static void tell(struct init *init, enum message_kind kind, int value)
 /* 0 as process group: one that is not of this namespace, the caller's. */
 static bool shares_group(const struct init *init)
 {
-	return getpgid(init->command) == 0;
+	return getpgid(init->command.pid) == 0;
 }
 
 static void host_reports(struct init *init, int sig)
@@ -57,7 +56,7 @@ static void host_reports(struct init *init, int sig)
 	if (sig <= 0 || sig >= NSIG)
 		return;
 	if (!shares_group(init)) {
-		kill(init->command, sig);
+		kill(init->command.pid, sig);
 	} else if (init->own_at[sig] && now - init->own_at[sig] < REMEMBER_MS) {
 		init->own_at[sig] = 0;
 	} else {
@@ -73,7 +72,9 @@ static void got_ourselves(struct init *init,
 	/* A sender with a pid here is inside: that is between them and us. */
 	if (sig == SIGCHLD || info->ssi_pid != 0)
 		return;
-	if (init->forward_at[sig])
+	if (init->command.missed & SIGNAL_BIT(sig))
+		init->command.missed &= ~SIGNAL_BIT(sig);
+	else if (init->forward_at[sig])
 		init->forward_at[sig] = 0;
 	else
 		init->own_at[sig] = now_ms();
@@ -99,7 +100,7 @@ static int forward_due(struct init *init)
 			continue;
 		if (at <= now) {
 			init->forward_at[sig] = 0;
-			kill(init->command, sig);
+			kill(init->command.pid, sig);
 		} else if (next < 0 || at - now < next) {
 			next = at - now;
 		}
@@ -113,13 +114,13 @@ static void reap(struct init *init)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != init->command)
+		if (pid != init->command.pid)
 			continue;
 		if (WIFSTOPPED(status)) {
 			tell(init, MESSAGE_STOPPED, WSTOPSIG(status));
 			continue;
 		}
-		if (init->report < 0)
+		if (init->command.report < 0)
 			tell(init, MESSAGE_ENDED, status);
 		_exit(0);
 	}
@@ -130,14 +131,14 @@ static void read_report(struct init *init)
 {
 	struct command_report report;
 	struct message message = { .kind = MESSAGE_STARTED,
-				   .value = init->command };
+				   .value = init->command.pid };
 	ssize_t size;
 
 	do {
-		size = read(init->report, &report, sizeof(report));
+		size = read(init->command.report, &report, sizeof(report));
 	} while (size < 0 && errno == EINTR);
-	close(init->report);
-	init->report = -1;
+	close(init->command.report);
+	init->command.report = -1;
 	if (size == sizeof(report)) {
 		message.kind =
 			report.not_run ? MESSAGE_NOT_RUN : MESSAGE_FAILED;
@@ -191,26 +192,26 @@ _Noreturn void init_run(const struct plan *plan, const struct caller *caller,
 			const struct sock_fprog *filter, int ruleset,
 			int control)
 {
-	struct init init = { .control = control, .report = -1 };
+	struct init init = { .control = control };
+	int error;
 	struct pollfd fds[3] = { { .events = POLLIN },
 				 { .events = POLLIN },
 				 { .events = POLLIN } };
 
 	init.signals = open_signals();
-	init.command = init.signals < 0 ? -errno
-					: command_start(plan, caller, filter,
-							ruleset, &init.report);
-	if (init.command < 0) {
+	error = init.signals < 0 ? -errno
+				 : command_start(plan, caller, filter, ruleset,
+						 &init.command);
+	if (error) {
 		struct message message = { .kind = MESSAGE_FAILED };
 
-		failure_set(&message.failure, -init.command,
-			    "cannot start a process");
+		failure_set(&message.failure, -error, "cannot start a process");
 		(void)sys_send(control, &message, sizeof(message), NULL, 0);
 		_exit(1);
 	}
 	release(plan);
 	for (;;) {
-		fds[0].fd = init.report;
+		fds[0].fd = init.command.report;
 		fds[1].fd = init.signals;
 		fds[2].fd = control;
 		if (poll(fds, ARRAY_SIZE(fds), forward_due(&init)) < 0)
@@ -219,7 +220,7 @@ _Noreturn void init_run(const struct plan *plan, const struct caller *caller,
 			read_report(&init);
 		if (fds[1].revents)
 			read_signals(&init);
-		if (init.report < 0)
+		if (init.command.report < 0)
 			reap(&init);
 		if (fds[2].revents)
 			read_control(&init);
