@@ -91,9 +91,10 @@ static int close_others(const struct plan *plan)
 	return 0;
 }
 
-static int confine(const struct plan *plan, const struct sock_fprog *filter,
-		   int ruleset, struct failure *failure)
+static int confine(const struct confinement *confinement,
+		   struct failure *failure)
 {
+	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
 
 	if (error)
@@ -103,13 +104,13 @@ static int confine(const struct plan *plan, const struct sock_fprog *filter,
 	error = caps_drop(plan->id.caps);
 	if (error)
 		return failure_set(failure, -error, "cannot drop capabilities");
-	if (ruleset >= 0) {
-		error = landlock_enter(ruleset);
+	if (confinement->ruleset >= 0) {
+		error = landlock_enter(confinement->ruleset);
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = seccomp_install(filter);
+	error = seccomp_install(&confinement->filter);
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
@@ -118,10 +119,7 @@ static int confine(const struct plan *plan, const struct sock_fprog *filter,
 
 /* What the child works with, in memory that PID 1 sees as well. */
 struct start {
-	const struct plan *plan;
-	const struct caller *caller;
-	const struct sock_fprog *filter;
-	int ruleset;
+	const struct confinement *confinement;
 	int report;
 	uint64_t missed;
 };
@@ -153,15 +151,15 @@ static uint64_t missed_signals(void)
 static int command_main(void *data)
 {
 	struct start *start = data;
-	const struct plan *plan = start->plan;
+	const struct plan *plan = start->confinement->plan;
+	const struct caller *caller = start->confinement->caller;
 	struct command_report result = { 0 };
 
 	start->missed = missed_signals();
-	restore_caller(start->caller);
-	if (confine(plan, start->filter, start->ruleset, &result.failure) ==
-	    0) {
+	restore_caller(caller);
+	if (!confine(start->confinement, &result.failure)) {
 		environ = (char **)plan->env;
-		sigprocmask(SIG_SETMASK, &start->caller->mask, NULL);
+		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
 		result.not_run = errno;
 	}
@@ -188,8 +186,7 @@ static pid_t clone_command(struct start *start)
 #endif
 }
 
-int command_start(const struct plan *plan, const struct caller *caller,
-		  const struct sock_fprog *filter, int ruleset,
+int command_start(const struct confinement *confinement,
 		  struct command *command)
 {
 	/* The stack grows down to it; execvp(3) may copy all arguments. */
@@ -205,7 +202,7 @@ int command_start(const struct plan *plan, const struct caller *caller,
 		(void)munmap(start, STACK_SIZE);
 		return error;
 	}
-	*start = (struct start){ plan, caller, filter, ruleset, ends[1], 0 };
+	*start = (struct start){ confinement, ends[1], 0 };
 	command->pid = clone_command(start);
 	error = command->pid < 0 ? -errno : 0;
 	command->report = ends[0];

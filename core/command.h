@@ -43,16 +43,27 @@ struct command {
 };
 
 /**
+ * struct confinement - what a command is put under, and PID 1 works with
+ * @ruleset: Landlock ruleset, or -1
+ * @masks: where the masks are, or -1 (core/remount.h)
+ */
+struct confinement {
+	const struct plan *plan;
+	const struct caller *caller;
+	struct sock_fprog filter;
+	int ruleset;
+	int masks;
+};
+
+/**
  * command_start() - make a process, confine it, and have it be the command
  *
  * In the child, in this order: signals and limits as the caller had them,
  * capabilities, no_new_privs, Landlock, descriptors, seccomp, exec.
  * Context: PID 1 inside, in the new root, all signals blocked.
- * @ruleset: Landlock ruleset or -1
  * Return: 0 with @command filled, or -errno.
  */
-int command_start(const struct plan *plan, const struct caller *caller,
-		  const struct sock_fprog *filter, int ruleset,
+int command_start(const struct confinement *confinement,
 		  struct command *command);
 
 /** struct command_report - why the command does not run */

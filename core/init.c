@@ -3,6 +3,7 @@
 #include "core/init.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/message.h"
+#include "core/remount.h"
 #include "core/system.h"
 
 /*
@@ -22,6 +24,7 @@
 
 struct init {
 	struct command command;
+	struct remount remount;
 	int control;
 	int signals;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
@@ -177,52 +180,92 @@ static int open_signals(void)
 	return fd;
 }
 
-/* What only the command needs: its capabilities, terminal and pipes. */
-static void release(const struct plan *plan)
+/*
+ * What only the command needs: its terminal and pipes. Of the capabilities, in
+ * the sandbox's own namespaces, stays what putting mounts back takes.
+ */
+static int release(const struct plan *plan)
 {
-	if (caps_drop(0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		_exit(1);
+	int error = caps_drop(plan->id.caps | UINT64_C(1) << CAP_SYS_ADMIN);
+
+	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		error = -errno;
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	for (size_t i = 0; i < plan->keep_count; i++)
 		close(plan->keep_fds[i]);
+	return error;
 }
 
-_Noreturn void init_run(const struct plan *plan, const struct caller *caller,
-			const struct sock_fprog *filter, int ruleset,
-			int control)
+static void tell_remount(void *context, const struct message *message)
+{
+	const struct init *init = context;
+
+	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
+}
+
+static int begin(struct init *init, const struct confinement *confinement)
+{
+	int error;
+
+	init->signals = open_signals();
+	if (init->signals < 0)
+		return -errno;
+	error = remount_open(&init->remount, confinement->plan,
+			     confinement->masks, tell_remount, init);
+	if (!error)
+		error = command_start(confinement, &init->command);
+	return error ? error : release(confinement->plan);
+}
+
+static int timeout(struct init *init)
+{
+	int due = forward_due(init);
+
+	if (init->remount.names >= 0 || (due >= 0 && due < REMOUNT_POLL_MS))
+		return due;
+	return REMOUNT_POLL_MS;
+}
+
+static _Noreturn void serve(struct init *init)
+{
+	struct pollfd fds[] = { { .events = POLLIN },
+				{ .events = POLLIN },
+				{ .events = POLLIN },
+				{ .events = POLLPRI },
+				{ .events = POLLIN } };
+
+	for (;;) {
+		fds[0].fd = init->command.report;
+		fds[1].fd = init->signals;
+		fds[2].fd = init->control;
+		fds[3].fd = init->remount.changes;
+		fds[4].fd = init->remount.names;
+		if (poll(fds, ARRAY_SIZE(fds), timeout(init)) < 0)
+			continue;
+		if (fds[3].revents || fds[4].revents || fds[4].fd < 0)
+			remount_check(&init->remount,
+				      fds[4].revents && !fds[3].revents);
+		if (fds[0].revents)
+			read_report(init);
+		if (fds[1].revents)
+			read_signals(init);
+		if (init->command.report < 0)
+			reap(init);
+		if (fds[2].revents)
+			read_control(init);
+	}
+}
+
+_Noreturn void init_run(const struct confinement *confinement, int control)
 {
 	struct init init = { .control = control };
-	int error;
-	struct pollfd fds[3] = { { .events = POLLIN },
-				 { .events = POLLIN },
-				 { .events = POLLIN } };
+	struct message message = { .kind = MESSAGE_FAILED };
+	int error = begin(&init, confinement);
 
-	init.signals = open_signals();
-	error = init.signals < 0 ? -errno
-				 : command_start(plan, caller, filter, ruleset,
-						 &init.command);
-	if (error) {
-		struct message message = { .kind = MESSAGE_FAILED };
-
-		failure_set(&message.failure, -error, "cannot start a process");
-		(void)sys_send(control, &message, sizeof(message), NULL, 0);
-		_exit(1);
-	}
-	release(plan);
-	for (;;) {
-		fds[0].fd = init.command.report;
-		fds[1].fd = init.signals;
-		fds[2].fd = control;
-		if (poll(fds, ARRAY_SIZE(fds), forward_due(&init)) < 0)
-			continue;
-		if (fds[0].revents)
-			read_report(&init);
-		if (fds[1].revents)
-			read_signals(&init);
-		if (init.command.report < 0)
-			reap(&init);
-		if (fds[2].revents)
-			read_control(&init);
-	}
+	if (!error)
+		serve(&init);
+	failure_set(&message.failure, -error, "cannot start a process");
+	(void)sys_send(control, &message, sizeof(message), NULL, 0);
+	_exit(1);
 }

@@ -20,7 +20,10 @@ enum message_kind {
 	MESSAGE_NOT_RUN,   /* @value: errno of execve(2) */
 	MESSAGE_STARTED,   /* @value: pid of the command inside */
 	MESSAGE_STOPPED,   /* @value: signal that stopped the command */
-	MESSAGE_ENDED,	   /* @value: its wait status */
+	/* A name's protection was lost; @failure.text: the path */
+	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
+	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */
+	MESSAGE_ENDED,	     /* @value: its wait status */
 };
 
 struct message {

@@ -417,7 +417,7 @@ int mounts_begin(struct mounts *m, struct failure *failure)
 {
 	int error = make_private();
 
-	*m = (struct mounts){ -1, -1 };
+	*m = (struct mounts){ -1, -1, -1 };
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot make the mounts private");
@@ -457,6 +457,25 @@ static int another_root(struct mounts *m, const struct plan *plan,
 	return error ? error : mounts_own(m, plan, failure);
 }
 
+/*
+ * The masks stay in the namespace, where /proc covers them: only from there
+ * can one be mounted again.
+ */
+static int keep_masks(struct mounts *m)
+{
+	owned_fd int proc = clone_tree(m->new_root, "/proc", 0);
+	owned_fd int masks = clone_tree(m->old_root, MASK_HOME, 0);
+	int error = proc < 0 ? proc : masks;
+
+	if (error >= 0)
+		error = attach(m, masks, "/proc");
+	if (!error)
+		error = attach(m, proc, "/proc");
+	if (!error)
+		m->masks = steal_fd(&masks);
+	return error;
+}
+
 static int pivot(const struct mounts *m, struct failure *failure)
 {
 	if (fchdir(m->new_root) || sys_pivot_root(".", ".") ||
@@ -477,6 +496,8 @@ int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		failure_set(failure, -error, "cannot attach the masks");
 	else if (root_is_scaffold(plan) || !plan->root_read_only)
 		error = another_root(m, plan, failure);
+	if (!error && masks >= 0 && (error = keep_masks(m)))
+		failure_set(failure, -error, "cannot keep the masks");
 	if (!error)
 		error = apply_steps(m, plan, failure);
 	if (!error)

@@ -99,8 +99,7 @@ static int begin(const struct plan *plan, int setup, struct mounts *mounts,
 }
 
 static int set_up(const struct shared *shared, int control, int setup,
-		  struct sock_fprog *filter, int *ruleset,
-		  struct failure *failure)
+		  struct confinement *confinement, struct failure *failure)
 {
 	const struct plan *plan = &shared->plan;
 	struct mounts mounts = { 0 };
@@ -123,10 +122,11 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = inherited_reopen(shared, failure);
 	if (!error)
-		error = landlock_build(plan, ruleset, failure);
+		error = landlock_build(plan, &confinement->ruleset, failure);
 	if (!error)
-		error = seccomp_get(plan->rules, plan->rule_count, filter,
-				    failure);
+		error = seccomp_get(plan->rules, plan->rule_count,
+				    &confinement->filter, failure);
+	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");
 	return error;
@@ -134,15 +134,17 @@ static int set_up(const struct shared *shared, int control, int setup,
 
 _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 {
-	const struct plan *plan = &shared->plan;
+	struct confinement confinement = {
+		.plan = &shared->plan,
+		.caller = &shared->caller,
+		.ruleset = -1,
+		.masks = -1,
+	};
 	struct message message = { .kind = MESSAGE_FAILED };
-	struct sock_fprog filter = { 0 };
-	int ruleset = -1;
 	int error;
 
 	prctl(PR_SET_NAME, "srt-lua-init");
-	error = set_up(shared, control, setup, &filter, &ruleset,
-		       &message.failure);
+	error = set_up(shared, control, setup, &confinement, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "set-up failed");
@@ -150,5 +152,5 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 		_exit(1);
 	}
 	close(setup);
-	init_run(plan, &shared->caller, &filter, ruleset, control);
+	init_run(&confinement, control);
 }

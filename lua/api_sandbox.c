@@ -386,15 +386,60 @@ static int sandbox_lua_listeners(lua_State *L)
 	return 1;
 }
 
+/* {{path=, times=, longest=, missing=, wasMissing=}, …, more=} */
+static void push_notices(lua_State *L, const struct outcome *outcome)
+{
+	lua_createtable(L, (int)outcome->notice_count, 1);
+	lua_pushboolean(L, outcome->more_notices);
+	lua_setfield(L, -2, "more");
+	for (size_t i = 0; i < outcome->notice_count; i++) {
+		const struct notice *notice = &outcome->notices[i];
+
+		lua_createtable(L, 0, 5);
+		lua_pushstring(L, notice->path);
+		lua_setfield(L, -2, "path");
+		lua_pushinteger(L, notice->times);
+		lua_setfield(L, -2, "times");
+		lua_pushinteger(L, notice->longest);
+		lua_setfield(L, -2, "longest");
+		lua_pushinteger(L, notice->missing);
+		lua_setfield(L, -2, "missing");
+		lua_pushboolean(L, notice->was_missing);
+		lua_setfield(L, -2, "wasMissing");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static void push_outcome(lua_State *L, const struct outcome *outcome)
+{
+	switch (outcome->kind) {
+	case OUTCOME_ENDED:
+		lua_pushstring(L,
+			       WIFSIGNALED(outcome->value) ? "signal" : "exit");
+		lua_pushinteger(L, WIFSIGNALED(outcome->value)
+					   ? WTERMSIG(outcome->value)
+					   : WEXITSTATUS(outcome->value));
+		return;
+	case OUTCOME_NOT_RUN:
+		lua_pushliteral(L, "notrun");
+		lua_pushinteger(L, outcome->value);
+		return;
+	case OUTCOME_FAILED:
+		break;
+	}
+	lua_pushliteral(L, "failed");
+	lua_pushstring(L, outcome->failure.text);
+}
+
 /*
  * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
- * "failed", message
+ * "failed", message; and notices
  */
 static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	const struct plan *plan = &object->shared->plan;
-	struct outcome outcome;
+	struct outcome outcome = { 0 };
 	int error;
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
@@ -402,29 +447,13 @@ static int sandbox_lua_run(lua_State *L)
 						  &object->sandbox, &outcome)
 				  : -EMFILE;
 	if (error) {
-		lua_pushliteral(L, "failed");
-		lua_pushfstring(L, "cannot wait for the command: %s",
-				strerror(-error));
-		return 2;
+		outcome = (struct outcome){ .kind = OUTCOME_FAILED };
+		failure_set(&outcome.failure, -error,
+			    "cannot wait for the command");
 	}
-	switch (outcome.kind) {
-	case OUTCOME_ENDED:
-		lua_pushstring(L,
-			       WIFSIGNALED(outcome.value) ? "signal" : "exit");
-		lua_pushinteger(L, WIFSIGNALED(outcome.value)
-					   ? WTERMSIG(outcome.value)
-					   : WEXITSTATUS(outcome.value));
-		return 2;
-	case OUTCOME_NOT_RUN:
-		lua_pushliteral(L, "notrun");
-		lua_pushinteger(L, outcome.value);
-		return 2;
-	case OUTCOME_FAILED:
-		break;
-	}
-	lua_pushliteral(L, "failed");
-	lua_pushstring(L, outcome.failure.text);
-	return 2;
+	push_outcome(L, &outcome);
+	push_notices(L, &outcome);
+	return 3;
 }
 
 static int sandbox_lua_close(lua_State *L)

@@ -170,6 +170,22 @@ local function plan_of(ctx, options, facts, temp, identity)
   return plan, loaded
 end
 
+-- Names that somebody outside replaced or removed, which takes a mount away.
+local function tell_replaced(ctx, notices)
+  for _, notice in ipairs(notices) do
+    local text = "removed from outside while the command ran; the name was not protected from then on"
+    if notice.missing == 0 then
+      text = ("%s from outside while the command ran; its protection was put back within %.1f ms"):format(
+        notice.wasMissing and "removed and made again" or "replaced", notice.longest / 1000)
+    elseif select(2, sys.strerror(notice.missing)) ~= "ENOENT" then
+      text = "replaced from outside while the command ran; it could not be protected again: "
+        .. (sys.strerror(notice.missing))
+    end
+    ctx.err(("srt-lua: warning: %s was %s\n"):format(require("srt.report").plain(notice.path), text))
+  end
+  if notices.more then ctx.err("srt-lua: warning: more protected names were replaced from outside\n") end
+end
+
 local function execute(ctx, options, sandbox, loaded, plan, say)
   local ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
@@ -180,8 +196,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
     if not proxy then return fail(ctx, message) end
   end
   collectgarbage("restart")
-  local kind, value = sandbox:run()
+  local kind, value, notices = sandbox:run()
   if proxy then proxy:close() end
+  tell_replaced(ctx, notices)
   return status_of(ctx, options.command[1], kind, value)
 end
 
