@@ -154,7 +154,7 @@ static bool is_known(const struct view *view, const char *key)
 static bool is_promised(const struct view *view, const char *key)
 {
 	static const char *const names[] = { "sleep", "ask",  "resolve",
-					     "query", "glob", "secret" };
+					     "query", "secret" };
 
 	if (!view->name || strcmp(view->name, "srt") != 0)
 		return false;
