@@ -138,7 +138,7 @@ class Policies(BadInput):
         for text in ('return { ["\\27]0;x\\7"] = 1 }', 'error("\\27[2J")', 'error("a\\0b")'):
             with self.subTest(text):
                 self.assertNotRegex(self.policy_refused(text).err_bytes, control)
-        got = self.not_held('return { filesystem = { denyRead = { "\\27*" } } }', "filesystem.denyRead[1]")
+        got = self.not_held('return { filesystem = { denyRead = { "\\27*/../x" } } }', "filesystem.denyRead[1]")
         self.assertNotRegex(got.out_bytes + got.err_bytes, control)
 
     @as_everyone

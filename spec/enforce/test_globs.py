@@ -219,6 +219,15 @@ class Telling(Globs):
         self.assertIn("= 0 paths", got.out)
 
     @as_everyone
+    def test_names_do_not_reach_the_terminal(self):
+        self.write("w/\x1b]0;x\x07/k", "x")
+        policy = '{ filesystem = { denyRead = { "*" }, denyWrite = { "*/k" } } }'
+        for args in (["check", self.policy(policy)], ["run", self.policy(policy), "--debug", "--", "true"]):
+            got = self.run_srt(args)
+            self.assertNotRegex(got.out_bytes + got.err_bytes, b"[\0-\x08\x0b-\x1f\x7f]")
+            self.assertIn("\\x1b]0;x", got.out + got.err)
+
+    @as_everyone
     def test_refused(self):
         self.write("w/a/b", "x")
         self.refused('{ filesystem = { denyRead = { "*/../b" } } }', "filesystem.denyRead[1]", "can't follow a pattern")
