@@ -66,7 +66,9 @@ local function sort_notes(profile, rules)
   local where = require("srt.source").where
   for _, note in ipairs(rules.notes) do
     local key = note.entry.origin and note.entry.origin.key or ""
-    local text = ("%s: %s %s"):format(where(note.entry.origin), note.entry.given, note.text)
+    local entry = note.entry
+    local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
+    local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
     local list = (note.warn or key:find("allow", 1, true)) and profile.warnings or profile.notes
     list[#list + 1] = text
   end
