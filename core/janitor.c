@@ -55,7 +55,7 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
-	int *locks; /* NULL until something was made */
+	struct holdings held;
 };
 
 static int write_map(pid_t pid, const char *name,
@@ -164,13 +164,13 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 }
 
 /* Waits for the host's word. False: the host process went away instead. */
-static bool await_go(struct janitor *janitor)
+static bool await_order(const struct janitor *janitor, enum message_kind kind)
 {
 	struct message message;
 
 	return sys_receive(janitor->host, &message, sizeof(message), NULL,
 			   NULL) == sizeof(message) &&
-	       message.kind == MESSAGE_GO;
+	       message.kind == kind;
 }
 
 static int prepare(struct janitor *janitor, struct failure *failure)
@@ -179,10 +179,7 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	owned_fd int masks = -1;
 	int error;
 
-	janitor->locks = calloc(plan->placeholder_count + 1, sizeof(int));
-	if (!janitor->locks)
-		return failure_set(failure, ENOMEM, "cannot start");
-	error = holdings_make(plan, janitor->locks, failure);
+	error = holdings_make(plan, &janitor->held, failure);
 	if (!error && plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
@@ -206,8 +203,24 @@ static void end_all(const struct janitor *janitor)
 		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (janitor->locks)
-		holdings_remove(&janitor->shared->plan, janitor->locks);
+	holdings_remove(&janitor->shared->plan, &janitor->held);
+}
+
+/*
+ * The host process was killed: what it does when a run has ended, another one
+ * does. It is not our child, whom nobody would wait for, but what we become.
+ */
+static void stand_in(const struct janitor *janitor)
+{
+	const char *state = janitor->shared->plan.state;
+	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
+				    (char *)state, NULL };
+
+	/* The host may wait for what we have to say: nothing more. */
+	(void)shutdown(janitor->host, SHUT_WR);
+	if (janitor->held.locks && state &&
+	    !await_order(janitor, MESSAGE_CLOSE))
+		execv("/proc/self/exe", arguments);
 }
 
 _Noreturn void janitor_main(struct shared *shared, int host, int control)
@@ -218,7 +231,7 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
 
-	if (!error && !await_go(&janitor))
+	if (!error && !await_order(&janitor, MESSAGE_GO))
 		error = -ECANCELED;
 	else if (!error)
 		error = prepare(&janitor, &message.failure);
@@ -230,5 +243,6 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 		await_end(&janitor);
 	}
 	end_all(&janitor);
+	stand_in(&janitor);
 	_exit(0);
 }

@@ -8,6 +8,8 @@
 #include "core/util.h"
 
 enum message_kind {
+	/* host to janitor */
+	MESSAGE_CLOSE, /* the host lives and does the rest */
 	/* janitor to PID 1 */
 	MESSAGE_MAPS, /* the maps of the user namespace are written */
 	/* host to janitor, janitor to PID 1 */

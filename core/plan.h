@@ -69,6 +69,8 @@ struct seccomp_rule {
  * @temp_dir: made on the host (0700), removed by the janitor
  * @placeholders: empty directories made on the host for protected names that
  *	do not exist, removed by the janitor
+ * @state: file that lists both, for whoever has to remove them (core/state.h);
+ *	NULL for none
  * @listen_ports: loopback ports inside, one listener each, given to the host
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
@@ -85,6 +87,7 @@ struct plan {
 	const char *temp_dir;
 	const char **placeholders;
 	size_t placeholder_count;
+	const char *state;
 	uint16_t *listen_ports;
 	size_t listen_count;
 	bool landlock;

@@ -119,6 +119,17 @@ static int fork_janitor(struct sandbox *sandbox, struct shared *shared,
 	return 0;
 }
 
+/* Whoever is gone has said why: sandbox_start() reads it. */
+static int order(struct sandbox *sandbox, enum message_kind kind)
+{
+	struct message message = { .kind = kind };
+	int error =
+		sys_send(sandbox->janitor, &message, sizeof(message), NULL, 0);
+
+	/* Reset: it went away without reading what we had sent before. */
+	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
+}
+
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure)
 {
@@ -139,11 +150,9 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	struct message go = { .kind = MESSAGE_GO };
-	int error = sys_send(sandbox->janitor, &go, sizeof(go), NULL, 0);
+	int error = order(sandbox, MESSAGE_GO);
 
-	/* A janitor that is gone has said why. */
-	if (!error || error == -EPIPE)
+	if (!error)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");
@@ -180,6 +189,8 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 
 void sandbox_close(struct sandbox *sandbox)
 {
+	if (sandbox->janitor >= 0)
+		(void)order(sandbox, MESSAGE_CLOSE);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
 	if (sandbox->janitor >= 0)

@@ -19,6 +19,7 @@
 #include "core/mounts.h"
 #include "core/network.h"
 #include "core/seccomp.h"
+#include "core/state.h"
 #include "core/system.h"
 
 /* Closes what the host process has open and the command does not get. */
@@ -98,6 +99,17 @@ static int begin(const struct plan *plan, int setup, struct mounts *mounts,
 	return error ? error : mounts_own(mounts, plan, failure);
 }
 
+/* Until the process ends, since nothing inside outlives it. */
+static int hold_state(const struct plan *plan, struct failure *failure)
+{
+	int fd = plan->state ? state_hold(plan->state) : 0;
+
+	return fd < 0 ? failure_set(failure, -fd,
+				    "cannot hold the state file %s",
+				    plan->state)
+		      : 0;
+}
+
 static int set_up(const struct shared *shared, int control, int setup,
 		  struct confinement *confinement, struct failure *failure)
 {
@@ -112,7 +124,9 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
 	close_inherited(plan, control, setup, masks, &mounts);
-	error = make_listeners(plan, control, failure);
+	error = hold_state(plan, failure);
+	if (!error)
+		error = make_listeners(plan, control, failure);
 	if (!error && !plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	if (!error)

@@ -238,6 +238,7 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 		luaL_error(L, "plan.argv: empty");
 	plan->cwd = text_field(&r, index, "cwd", true);
 	plan->temp_dir = text_field(&r, index, "tempDir", false);
+	plan->state = text_field(&r, index, "state", false);
 	plan->root_read_only = flag_at(&r, index, "rootReadOnly");
 	plan->landlock = flag_at(&r, index, "landlock");
 	plan->scope_signals = flag_at(&r, index, "scopeSignals");

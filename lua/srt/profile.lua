@@ -65,7 +65,24 @@ local function filesystem(self, values, budget)
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
+  for _, folder in ipairs(self.ctx.stateFolders or {}) do
+    if require("srt.c.sys").lstat(folder) then
+      out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
+        origin = { key = "(state of runs)" } }
+    end
+  end
   return out
+end
+
+-- What is protected whatever the lists say; srt.protect finds it.
+local function protection(values)
+  local names = {}
+  for i, entry in ipairs(list_of(values, "filesystem.protect")) do
+    names[i] = { name = require("srt.protected").parse(entry.value), origin = entry.origin }
+  end
+  return { names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
+    allowGitConfig = scalar(values, "filesystem.allowGitConfig", false),
+    newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
 end
 
 local function rules(values, key, list, reasons)
@@ -187,6 +204,7 @@ function profile.resolve(policy, ctx)
   local out = {
     version = 1, cwd = ctx.cwd, home = ctx.home,
     filesystem = filesystem(self, values, budget),
+    protection = protection(values),
     network = network(values),
     callbacks = callbacks(policy),
     env = environment(values),

@@ -115,7 +115,7 @@ function session.load(facts, path, options)
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, lint = options.lint, uid = uid })
+    env = facts.env, policyFiles = files, stateFolders = facts.state, lint = options.lint, uid = uid })
   if not profile then return nil, problems end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,

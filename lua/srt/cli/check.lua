@@ -89,6 +89,24 @@ local function filesystem(lines, fs)
   end
 end
 
+local function protection(lines, settings)
+  local names = {}
+  for i, entry in ipairs(require("srt.protected").list(settings)) do
+    names[i] = entry.name .. (entry.where == "home" and " (at home)" or "")
+  end
+  lines[#lines + 1] = (" not writable wherever writing is allowed, nor to be made: names that make the host run code "
+    .. "(filesystem.protect), searched to depth %d, not in %s"):format(settings.depth,
+    table.concat(require("srt.protected").SKIP, ", "))
+  local line = " "
+  for _, name in ipairs(names) do
+    if #line + #name > 110 then
+      lines[#lines + 1], line = line, " "
+    end
+    line = line .. " " .. report.plain(name)
+  end
+  lines[#lines + 1] = line
+end
+
 local function network(lines, profile)
   local net, chains = profile.network, profile.callbacks
   if net.enabled then
@@ -157,6 +175,9 @@ function check.text(file, profile)
     lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
   end
   filesystem(lines, profile.filesystem)
+  if #profile.filesystem.allowWrite > 0 then
+    protection(lines, profile.protection)
+  end
   network(lines, profile)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
@@ -183,6 +204,15 @@ local function entries_data(list, fields)
   return out
 end
 
+local function protection_data(settings)
+  local names = {}
+  for i, entry in ipairs(require("srt.protected").list(settings)) do
+    names[i] = { name = entry.name, why = entry.why, where = entry.where, origin = origin_data(entry.origin) }
+  end
+  return { names = names, depth = settings.depth, notSearched = require("srt.protected").SKIP,
+    allowGitConfig = settings.allowGitConfig, newRepositories = settings.newRepositories }
+end
+
 local function callbacks_data(callbacks)
   local out = {}
   for _, name in ipairs({ "decideConnect", "filterRequest" }) do
@@ -206,7 +236,7 @@ function check.data(profile)
   local rule = { "text", "kind", "host", "port", "reason" }
   return {
     version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
-    filesystem = fs,
+    filesystem = fs, protection = protection_data(profile.protection),
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
       allowPlaintextHeaderSet = net.allowPlaintextHeaderSet,
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),

@@ -6,6 +6,7 @@ local COMMANDS = {
   { "run", "run a command under a policy" },
   { "check", "validate policies and print what they come to" },
   { "compile", "print the native plan of a policy" },
+  { "doctor", "clean up after runs that were killed" },
 }
 
 local KNOWN = {}
@@ -59,8 +60,13 @@ local function dispatch(program)
     out("srt-lua " .. program.version .. "\n")
     return 0
   end
+  -- What the janitor becomes when the host process was killed (core/janitor.c).
+  if name == "--aftermath" and program[2] then
+    require("srt.cli.doctor").stand_in(program[2])
+    return 0
+  end
   if not KNOWN[name] then
-    local near = require("srt.suggest").nearest(name, { "run", "check", "compile" })
+    local near = require("srt.suggest").nearest(name, { "run", "check", "compile", "doctor" })
     return usage_error(("unknown %s %q%s"):format(name:sub(1, 1) == "-" and "option" or "command", name,
       near and "; did you mean " .. near .. "?" or ""))
   end

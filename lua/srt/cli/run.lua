@@ -186,6 +186,38 @@ local function tell_replaced(ctx, notices)
   if notices.more then ctx.err("srt-lua: warning: more protected names were replaced from outside\n") end
 end
 
+-- The state file, before anything is made that it lists.
+local function open_state(folders, loaded, plan)
+  local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
+  local record = { temp = plan.tempDir, places = plan.placeholders, home = found.home, bases = found.bases,
+    settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+    lists = found.bases[1] and loaded.rules:kept() or {} }
+  local handle, message = require("srt.state").create(folders, record)
+  if not handle then return nil, message end
+  record.path, plan.state = handle.path, handle.path
+  return { record = record, rules = loaded.rules, handle = handle, folders = folders }
+end
+
+local function tell(ctx, lines, prefix)
+  for _, line in ipairs(lines) do
+    ctx.err("srt-lua: " .. (prefix or "") .. require("srt.report").plain(line) .. "\n")
+  end
+end
+
+-- When nothing of the run lives any more.
+local function close_state(ctx, state)
+  require("srt.c.tidy").close(state.handle.fd)
+  tell(ctx, require("srt.aftermath").close(state.handle.path, state.record, state.rules))
+  require("srt.state").leave(state.folders, state.handle.folder)
+end
+
+local function sweep(ctx, folder)
+  -- Nothing to load where nothing is left.
+  if #(sys.readdir(folder) or {}) > 0 then
+    tell(ctx, (require("srt.aftermath").sweep(folder)), "after an earlier run that was killed: ")
+  end
+end
+
 local function execute(ctx, options, sandbox, loaded, plan, say)
   local ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
@@ -225,6 +257,9 @@ function run.main(args, ctx)
   if not facts then return fail(ctx, message) end
   temp, message = temp_dir(facts)
   if not temp then return fail(ctx, message) end
+  local folders = require("srt.state").folders(facts, paths.parent(temp))
+  facts.state = folders
+  sweep(ctx, folders[1])
   local plan, loaded = plan_of(ctx, options, facts, temp, sandbox:identity())
   if not plan then
     sandbox:close()
@@ -236,8 +271,11 @@ function run.main(args, ctx)
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
-  local status = execute(ctx, options, sandbox, loaded, plan, say)
+  local state
+  state, message = open_state(folders, loaded, plan)
+  local status = state and execute(ctx, options, sandbox, loaded, plan, say) or fail(ctx, message)
   sandbox:close()
+  if state then close_state(ctx, state) end
   return status
 end
 
