@@ -89,11 +89,18 @@ local function open(self, found)
   return deny(found, write_rule(state), "EROFS")
 end
 
--- Mode, owner, times, attributes, length: the mount is asked first.
+-- Mode, owner, times, attributes: the mount is asked first.
 local function change(self, found)
   local state = self.rules:at(found.real)
   if not state.write then return deny(found, write_rule(state), "EROFS") end
   return allow(found, write_rule(state))
+end
+
+-- Here the file is; before Linux 6.13 the mount was, and a cover answered EROFS.
+local function truncate(self, found)
+  local got = change(self, found)
+  if not self.rules:at(found.real).read then got.errno = "EACCES" end
+  return got
 end
 
 local function temporary(self, found)
@@ -207,7 +214,7 @@ local ACTIONS = {
   write = { follow = true, ask = open },
   append = { follow = true, ask = open },
   mmap = { follow = true, ask = open },
-  truncate = { follow = true, ask = change },
+  truncate = { follow = true, ask = truncate },
   chmod = { follow = true, ask = change },
   chown = { ask = change },
   utime = { follow = true, ask = change },
@@ -256,12 +263,12 @@ end
 ---@return srt.answer
 function Judge:ask(action, path, other)
   local known = ACTIONS[action]
-  local found = self.view:walk(path, known.follow or false)
+  local found = self.view:walk(path, known.follow or false, known.name and known.ask ~= link)
   if found.own then return allow(found, OWN, nil, "nothing of the host's shows there") end
   if found.code and not (found.missing and known.name) then return lost(self, found, known) end
   local to
-  if known.two then
-    to = self.view:walk(other, false)
+  if known.two and not (known.ask == link and found.missing) then
+    to = self.view:walk(other, false, true)
     if to.own then return deny(to, OWN, "EXDEV") end
     if to.code and not to.missing then return lost(self, to, known) end
   end

@@ -118,11 +118,12 @@ end
 --- Follows a path as the kernel does inside.
 ---@param path string absolute, as it was named
 ---@param follow boolean a link at the end is followed
+---@param name boolean? it is about the name at the end: there a slash behind it follows nothing
 ---@return srt.walked
-function View:walk(path, follow)
+function View:walk(path, follow, name)
   local found, stack, at, here = { links = {} }, {}, "/", self:look("/")
   push(stack, path)
-  local directory = match(path, "/$") ~= nil
+  local directory = not name and match(path, "/$") ~= nil
   while #stack > 0 do
     local part = table.remove(stack)
     if here.type ~= "dir" then return refused(found, ahead(at, stack), "ENOTDIR") end
