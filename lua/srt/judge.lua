@@ -111,20 +111,28 @@ end
 
 -- The folder that holds a name decides about the name.
 local function holder(self, found)
-  local dir = paths.parent(found.real)
+  local dir = found.dots or paths.parent(found.real)
   return self.rules:at(dir), dir
 end
 
-local function make(self, found)
-  if found.type then
-    local state = self.rules:at(found.real)
-    return answer(found, state.write and "allow" or "deny", write_rule(state), "EEXIST",
-      self.view.made[found.real] and "an empty folder holds the place while a command runs" or "it exists")
+-- slashed: what a slash behind a name that can't be a folder's is answered with.
+local function make(self, found, slashed)
+  local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
+  if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
+  if not found.type then
+    state, why = holder(self, found), nil
+    errno = found.slash and slashed or not state.write and "EROFS" or nil
   end
-  local state = holder(self, found)
-  if not state.write then return deny(found, write_rule(state), "EROFS") end
-  return allow(found, write_rule(state))
+  return answer(found, state.write and "allow" or "deny", write_rule(state), errno, why)
 end
+
+local function create(self, found)
+  local got = make(self, found)
+  if found.slash then got.errno = "EISDIR" end
+  return got
+end
+
+local function make_other(self, found) return make(self, found, "ENOENT") end
 
 -- The rule that keeps a mount point of ours where it is.
 local function keeper(self, path)
@@ -176,7 +184,7 @@ local function movable(self, from, to)
 end
 
 local function same(from, to)
-  return from.ino ~= nil and from.ino == to.ino and from.dev == to.dev
+  return to.type ~= nil and (from.real == to.real or (from.ino ~= nil and from.ino == to.ino and from.dev == to.dev))
 end
 
 local function rename(self, from, to)
@@ -196,7 +204,7 @@ end
 
 local function link(self, from, to)
   if from.missing then return allow(from, READABLE, "ENOENT") end
-  local made = make(self, to)
+  local made = make_other(self, to)
   if made.errno then return made end
   if self.view:mount(from.real) ~= self.view:mount(paths.parent(to.real)) then
     local state = self.rules:at(from.real)
@@ -206,7 +214,8 @@ local function link(self, from, to)
   return made
 end
 
--- follow: is a link at the end followed? name: is it about the name, which may be missing?
+-- follow: is a link at the end followed? dots: the action is about a name, which may be missing, and this is what the
+-- kernel says where the path ends in "." or "..", which are none.
 local ACTIONS = {
   read = { follow = true, ask = read },
   list = { follow = true, ask = list },
@@ -220,16 +229,16 @@ local ACTIONS = {
   utime = { follow = true, ask = change },
   setxattr = { follow = true, ask = change },
   tmpfile = { follow = true, ask = temporary },
-  create = { name = true, ask = make },
-  mkdir = { name = true, ask = make },
-  mknod = { name = true, ask = make },
-  symlink = { name = true, ask = make },
-  delete = { name = true, ask = remove },
-  unlink = { name = true, ask = unlink },
-  rmdir = { name = true, ask = rmdir },
-  rename = { name = true, ask = rename, two = true },
-  exchange = { name = true, ask = exchange, two = true },
-  link = { name = true, ask = link, two = true },
+  create = { dots = "EEXIST", ask = create },
+  mkdir = { dots = "EEXIST", ask = make },
+  mknod = { dots = "EEXIST", ask = make_other },
+  symlink = { dots = "EEXIST", ask = make_other },
+  delete = { dots = "EISDIR", ask = remove },
+  unlink = { dots = "EISDIR", ask = unlink },
+  rmdir = { dots = "ENOTEMPTY", ask = rmdir },
+  rename = { dots = "EBUSY", ask = rename, two = true },
+  exchange = { dots = "EBUSY", ask = exchange, two = true },
+  link = { dots = "EEXIST", ask = link, two = true },
 }
 
 --- How many paths an action takes.
@@ -256,6 +265,23 @@ local function lost(self, found, known)
   return got
 end
 
+local function no_name(self, known, found, to)
+  local state = self.rules:at(found.real)
+  local _, dir = holder(self, found)
+  local _, other = holder(self, to or found)
+  local errno = known.ask ~= link and self.view:mount(dir) ~= self.view:mount(other) and "EXDEV" or known.dots
+  return answer(found, state.write and "allow" or "deny", write_rule(state), errno, "\".\" and \"..\" are no names")
+end
+
+-- Only what would change something meets the host's own read-only mounts.
+local function meet_host(self, known, got)
+  local only_looks = known.ask == look or known.ask == read or known.ask == list
+  if got.decision == "allow" and not got.errno and not only_looks and self.view:closedByHost(got.real) then
+    got.errno, got.why = "EROFS", "the host's own mount is read-only"
+  end
+  return got
+end
+
 --- Judges an action on a path, or on two.
 ---@param action string
 ---@param path string absolute, as it was named; "." and ".." are followed as the kernel does
@@ -263,21 +289,17 @@ end
 ---@return srt.answer
 function Judge:ask(action, path, other)
   local known = ACTIONS[action]
-  local found = self.view:walk(path, known.follow or false, known.name and known.ask ~= link)
+  local name = known.dots ~= nil and known.ask ~= link
+  local found, to = self.view:walk(path, known.follow or false, name), nil
   if found.own then return allow(found, OWN, nil, "nothing of the host's shows there") end
-  if found.code and not (found.missing and known.name) then return lost(self, found, known) end
-  local to
+  if found.code and not (found.missing and known.dots) then return lost(self, found, known) end
   if known.two and not (known.ask == link and found.missing) then
     to = self.view:walk(other, false, true)
     if to.own then return deny(to, OWN, "EXDEV") end
     if to.code and not to.missing then return lost(self, to, known) end
   end
-  local got = known.ask(self, found, to)
-  if got.decision == "allow" and not got.errno and known.ask ~= look and known.ask ~= read and known.ask ~= list
-    and self.view:closedByHost(found.real) then
-    got.errno, got.why = "EROFS", "the host's own mount is read-only"
-  end
-  return got
+  if name and found.dots or to and to.dots then return no_name(self, known, found, to) end
+  return meet_host(self, known, known.ask(self, found, to))
 end
 
 --- A judge of what rules and a plan come to.

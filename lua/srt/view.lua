@@ -108,6 +108,8 @@ end
 ---@field missing boolean? only the last component is not there
 ---@field cover string? "mask" or "scaffold": a cover stopped the way
 ---@field own boolean? the way leads into the sandbox's own /proc or /dev
+---@field dots string? the path ends in "." or "..": the folder it stepped from
+---@field slash boolean a slash stands behind the name at the end
 ---@field links {path: string, target: string}[] that were passed
 
 local function refused(found, real, code, cover)
@@ -121,15 +123,16 @@ end
 ---@param name boolean? it is about the name at the end: there a slash behind it follows nothing
 ---@return srt.walked
 function View:walk(path, follow, name)
-  local found, stack, at, here = { links = {} }, {}, "/", self:look("/")
+  local found, stack, at, here = { links = {}, slash = match(path, "/$") ~= nil }, {}, "/", self:look("/")
   push(stack, path)
-  local directory = not name and match(path, "/$") ~= nil
+  local directory = found.slash and not name
   while #stack > 0 do
     local part = table.remove(stack)
     if here.type ~= "dir" then return refused(found, ahead(at, stack), "ENOTDIR") end
     if here.cover == "mask" then
       return refused(found, paths.normalize(ahead(paths.join(at, part), stack)), "EACCES", "mask")
     end
+    if #stack == 0 and (part == "." or part == "..") then found.dots = at end
     local child = part == ".." and paths.parent(at) or part == "." and at or paths.join(at, part)
     if decide.own(child) then
       found.own = true

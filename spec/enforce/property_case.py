@@ -177,7 +177,7 @@ class Maker:
         return Case(self.user, self.steps, lists, questions)
 
 
-def make(seed, user, mounts, count=60):
+def make(seed, user, mounts, count=150):
     """The case of a seed.
 
     user: "root" or "user"; mounts: may the tree hold mounts of its own?

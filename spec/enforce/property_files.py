@@ -100,19 +100,26 @@ class World:
             if not os.path.exists(store):
                 os.mkdir(store)
                 self.command("mount", "-t", "tmpfs", "none", store)
-            upper, work = (tempfile.mkdtemp(dir=store) for _ in range(2))
+            lower, upper, work = (tempfile.mkdtemp(dir=store) for _ in range(3))
+            self.keep(lower)
             os.chmod(upper, 0o755)
             self.own(upper)
-            if re.search(rb"[,:\\]", other):
-                return
             self.command("mount", "-t", "overlay", "none", path, "-o",
-                         b"lowerdir=%s,upperdir=%s,workdir=%s" % (other, upper, work))
+                         b"lowerdir=%s,upperdir=%s,workdir=%s" % (lower, upper, work))
+        elif kind == "bind":
+            self.keep(other)
+            self.command("mount", "--bind", other, path)
         elif kind == "tmpfs":
             self.command("mount", "-t", "tmpfs", "none", path, "-o", "mode=755,uid=%d,gid=%d" % (self.owner, self.owner))
-        elif kind == "bind":
-            self.command("mount", "--bind", other, path)
         elif self.command("mount", "--bind", path, path):
             self.command("mount", "-o", "remount,bind,ro", path)
+
+    def keep(self, folder):
+        """Takes care that a folder is not removed and made again: a mount of it would be of the one that was."""
+        path = os.path.join(folder, b"keep")
+        with open(path, "xb") as file:
+            file.write(b"prober")
+        self.own(path)
 
     @staticmethod
     def command(*words):
