@@ -5,6 +5,7 @@
 -- plan's: here both only meet. An answer tells the errno that the policy leads
 -- to; where none is told, plain permissions and the state of the tree decide.
 local paths = require "srt.paths"
+local sys = require "srt.c.sys"
 
 local judge = {}
 local Judge = {}
@@ -62,20 +63,29 @@ local function look(_, found)
   return allow(found, READABLE, nil, "names, sizes and modes are visible wherever the way there is open")
 end
 
--- Landlock knows a place by the tops above it, whatever is mounted.
+local function identity(path)
+  local st = sys.lstat(path)
+  return st and st.dev .. ":" .. st.ino
+end
+
+-- Landlock knows a place by the tops above it, and those by what they are: a
+-- second name or another mount of one opens as well.
 local function landlocked(self, path)
   if not self.plan.landlock then return false end
-  for _, top in ipairs(self.plan.writable) do
-    if paths.below(path, top) then return false end
+  local tops = {}
+  for _, top in ipairs(self.plan.writable) do tops[identity(top) or ""] = true end
+  while not tops[identity(path)] do
+    if path == "/" then return true end
+    path = paths.parent(path)
   end
-  return true
+  return false
 end
 
 -- Opening, not changing, lets bytes into a FIFO or a socket: mounts don't count.
 local function special(self, found, state)
   if landlocked(self, found.real) then return deny(found, write_rule(state), "EACCES") end
   local got = deny(found, write_rule(state), nil, "neither a read-only mount nor Landlock keeps writers from a "
-    .. (found.type == "fifo" and "FIFO" or "socket") .. " beneath a writable folder; deny it by its own name")
+    .. (found.type == "fifo" and "FIFO" or "socket") .. " beneath what is writable; deny it by its own name")
   got.unheld = true
   return got
 end
