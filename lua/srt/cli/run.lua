@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua run: a command under a policy, from the first check to its exit status.
-local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local run = {}
@@ -80,21 +79,6 @@ function run.parse(args)
   if not options.policy then return nil, "no policy given" end
   if not options.command or not options.command[1] then return nil, "no command given" end
   return options
-end
-
-local function usable_dir(path)
-  local real = path and path:sub(1, 1) == "/" and sys.realpath(path)
-  local st = real and sys.stat(real)
-  -- In what the sandbox has of its own it would open the host's.
-  return st and st.type == "dir" and not require("srt.decide_path").own(real) and sys.writable(real) and real
-end
-
-local function temp_dir(facts)
-  local base = usable_dir(facts.env.TMPDIR) or usable_dir("/tmp")
-  if not base then
-    return nil, "there is no folder for temporary files: TMPDIR and /tmp can't be written"
-  end
-  return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
 end
 
 local function fail(ctx, message)
@@ -255,7 +239,7 @@ function run.main(args, ctx)
   if message then return fail(ctx, message) end
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then return fail(ctx, message) end
-  temp, message = temp_dir(facts)
+  temp, message = require("srt.session").tempDir(facts)
   if not temp then return fail(ctx, message) end
   local folders = require("srt.state").folders(facts, paths.parent(temp))
   facts.state = folders
