@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -90,51 +91,75 @@ static int close_others(const struct plan *plan)
 	return 0;
 }
 
-static int confine(const struct plan *plan, const struct sock_fprog *filter,
-		   int ruleset, struct failure *failure)
+static int confine(const struct confinement *confinement,
+		   struct failure *failure)
 {
+	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
 
 	if (error)
 		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
-	error = caps_drop(plan->caps);
+	error = caps_drop(plan->id.caps);
 	if (error)
 		return failure_set(failure, -error, "cannot drop capabilities");
-	if (ruleset >= 0) {
-		error = landlock_enter(ruleset);
+	if (confinement->ruleset >= 0) {
+		error = landlock_enter(confinement->ruleset);
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = seccomp_install(filter);
+	error = seccomp_install(&confinement->filter);
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
 	return 0;
 }
 
-/* What the child works with; it lives in PID 1's memory until it execs. */
+/* What the child works with, in memory that PID 1 sees as well. */
 struct start {
-	const struct plan *plan;
-	const struct caller *caller;
-	const struct sock_fprog *filter;
-	int ruleset;
+	const struct confinement *confinement;
 	int report;
+	uint64_t missed;
 };
+
+/*
+ * A signal to the caller's group that came just before there was a child has
+ * reached PID 1 only. The kernel adds a child to its group, and signals a
+ * group, under one lock: what is pending there and not here was missed.
+ */
+static uint64_t missed_signals(void)
+{
+	owned_fd int fd = open("/proc/1/status", O_RDONLY | O_CLOEXEC);
+	char text[4096] = "", *line;
+	uint64_t missed;
+	sigset_t own;
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	line = strstr(text, "\nShdPnd:");
+	if (!line || sigpending(&own))
+		return 0;
+	missed = strtoull(line + sizeof("\nShdPnd:") - 1, NULL, 16);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&own, sig))
+			missed &= ~SIGNAL_BIT(sig);
+	return missed;
+}
 
 static int command_main(void *data)
 {
-	const struct start *start = data;
-	const struct plan *plan = start->plan;
+	struct start *start = data;
+	const struct plan *plan = start->confinement->plan;
+	const struct caller *caller = start->confinement->caller;
 	struct command_report result = { 0 };
 
-	restore_caller(start->caller);
-	if (confine(plan, start->filter, start->ruleset, &result.failure) ==
-	    0) {
+	start->missed = missed_signals();
+	restore_caller(caller);
+	if (!confine(start->confinement, &result.failure)) {
 		environ = (char **)plan->env;
-		sigprocmask(SIG_SETMASK, &start->caller->mask, NULL);
+		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
 		result.not_run = errno;
 	}
@@ -144,8 +169,8 @@ static int command_main(void *data)
 
 /*
  * As vfork(2), on a stack of its own: copying PID 1's page tables, and then its
- * pages one by one, would take longer than all that the child does. PID 1 stands
- * still meanwhile, and only SIGKILL could end it.
+ * pages one by one, would take longer than all that the child does. PID 1
+ * stands still meanwhile, and only SIGKILL could end it.
  */
 static pid_t clone_command(struct start *start)
 {
@@ -156,36 +181,35 @@ static pid_t clone_command(struct start *start)
 		command_main(start);
 	return pid;
 #else
-	/* execvp(3) may copy all arguments to it. */
-	char *stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	pid_t pid;
-
-	if (stack == MAP_FAILED)
-		return -1;
-	pid = clone(command_main, stack + STACK_SIZE,
-		    CLONE_VM | CLONE_VFORK | SIGCHLD, start);
-	(void)munmap(stack, STACK_SIZE);
-	return pid;
+	return clone(command_main, (char *)start + STACK_SIZE,
+		     CLONE_VM | CLONE_VFORK | SIGCHLD, start);
 #endif
 }
 
-pid_t command_start(const struct plan *plan, const struct caller *caller,
-		    const struct sock_fprog *filter, int ruleset, int *report)
+int command_start(const struct confinement *confinement,
+		  struct command *command)
 {
-	struct start start = { plan, caller, filter, ruleset, -1 };
-	int ends[2];
-	pid_t pid;
+	/* The stack grows down to it; execvp(3) may copy all arguments. */
+	struct start *start =
+		mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int ends[2], error;
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (start == MAP_FAILED)
 		return -errno;
-	start.report = ends[1];
-	pid = clone_command(&start);
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return -errno;
+	if (pipe2(ends, O_CLOEXEC)) {
+		error = -errno;
+		(void)munmap(start, STACK_SIZE);
+		return error;
 	}
-	*report = ends[0];
-	return pid;
+	*start = (struct start){ confinement, ends[1], 0 };
+	command->pid = clone_command(start);
+	error = command->pid < 0 ? -errno : 0;
+	command->report = ends[0];
+	command->missed = start->missed;
+	close(ends[1]);
+	(void)munmap(start, STACK_SIZE);
+	if (error)
+		close(ends[0]);
+	return error;
 }

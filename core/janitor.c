@@ -17,7 +17,6 @@
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
-#include "core/seccomp.h"
 #include "core/setup.h"
 #include "core/system.h"
 
@@ -56,8 +55,6 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
-	struct sock_fprog filter;	     /* owned; built from @rules */
-	const struct seccomp_rule *rules; /* NULL: no filter yet */
 	struct holdings held;
 };
 
@@ -92,10 +89,11 @@ static int write_maps(const struct plan *plan, pid_t pid,
 	error = sys_write_file(path, "deny");
 	if (error)
 		return failure_set(failure, -error, "cannot write %s", path);
-	error = write_map(pid, "uid_map", plan->uids, plan->uid_count, failure);
+	error = write_map(pid, "uid_map", plan->id.uids, plan->id.uid_count,
+			  failure);
 	return error ? error
-		     : write_map(pid, "gid_map", plan->gids, plan->gid_count,
-				 failure);
+		     : write_map(pid, "gid_map", plan->id.gids,
+				 plan->id.gid_count, failure);
 }
 
 static int clone_child(struct janitor *janitor, int control, int setup,
@@ -137,6 +135,17 @@ static void leave(struct janitor *janitor)
 		_exit(1);
 }
 
+/* To PID 1; if that is gone, it has said why. */
+static int hand_on(const struct janitor *janitor, enum message_kind kind,
+		   int fd)
+{
+	struct message message = { .kind = kind };
+	int error = sys_send(janitor->child, &message, sizeof(message), &fd,
+			     fd >= 0);
+
+	return error == -EPIPE ? 0 : error;
+}
+
 static int build(struct janitor *janitor, int control, struct failure *failure)
 {
 	int pair[2], error;
@@ -145,6 +154,11 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 		return failure_set(failure, errno, "cannot make a socket");
 	janitor->child = pair[0];
 	error = clone_child(janitor, control, pair[1], failure);
+	if (!error)
+		error = write_maps(&janitor->shared->plan, janitor->pid,
+				   failure);
+	if (!error)
+		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	leave(janitor);
 	return error;
 }
@@ -159,59 +173,6 @@ static bool await_order(const struct janitor *janitor, enum message_kind kind)
 	       message.kind == kind;
 }
 
-/* To PID 1; if that is gone, it has said why. */
-static int hand_on(const struct janitor *janitor, enum message_kind kind,
-		   int fd)
-{
-	struct message message = { .kind = kind };
-	int error = sys_send(janitor->child, &message, sizeof(message), &fd,
-			     fd >= 0);
-
-	return error == -EPIPE ? 0 : error;
-}
-
-/* Once for the rules that are likely, while the policy is still loaded. */
-static int build_filter(struct janitor *janitor, struct failure *failure)
-{
-	const struct plan *plan = &janitor->shared->plan;
-	int error;
-
-	if (janitor->rules == plan->rules)
-		return 0;
-	free(janitor->filter.filter);
-	janitor->filter = (struct sock_fprog){ 0 };
-	error = seccomp_build(plan->rules, plan->rule_count, 0,
-			      &janitor->filter, failure);
-	if (!error)
-		janitor->rules = plan->rules;
-	return error;
-}
-
-static int map(struct janitor *janitor, struct failure *failure)
-{
-	int error = write_maps(&janitor->shared->plan, janitor->pid, failure);
-
-	if (!error)
-		error = hand_on(janitor, MESSAGE_MAPS, -1);
-	return error ? error : build_filter(janitor, failure);
-}
-
-/* A program may be larger than a record: it goes in a memfd. */
-static int send_filter(struct janitor *janitor, struct failure *failure)
-{
-	owned_fd int fd = memfd_create("seccomp", MFD_CLOEXEC);
-	size_t size;
-	int error = build_filter(janitor, failure);
-
-	if (error)
-		return error;
-	size = janitor->filter.len * sizeof(*janitor->filter.filter);
-	if (fd < 0 || write(fd, janitor->filter.filter, size) != (ssize_t)size)
-		return failure_set(failure, EIO,
-				   "cannot hand over the seccomp filter");
-	return hand_on(janitor, MESSAGE_FILTER, fd);
-}
-
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
@@ -219,11 +180,9 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	int error;
 
 	error = holdings_make(plan, &janitor->held, failure);
-	if (!error && plan->root_caller)
+	if (!error && plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
-	if (!error)
-		error = hand_on(janitor, MESSAGE_GO, masks);
-	return error ? error : send_filter(janitor, failure);
+	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
 
 /* Until PID 1 ends, or the host process lets go. */
@@ -272,14 +231,10 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
 
-	if (!error)
-		error = await_order(&janitor, MESSAGE_MAPS) ?
-				map(&janitor, &message.failure) :
-				-ECANCELED;
-	if (!error)
-		error = await_order(&janitor, MESSAGE_GO) ?
-				prepare(&janitor, &message.failure) :
-				-ECANCELED;
+	if (!error && !await_order(&janitor, MESSAGE_GO))
+		error = -ECANCELED;
+	else if (!error)
+		error = prepare(&janitor, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "cannot start");

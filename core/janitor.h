@@ -14,8 +14,7 @@
  * Mapped before they part, so that pointers into it hold in all three. The host
  * writes the plan while the others build the namespaces; MESSAGE_GO says that
  * it is complete, and nobody writes afterwards.
- * @plan: of it, maps, @root_caller, @mask_owner, @close_proc and a first guess
- *	of the seccomp rules are complete with MESSAGE_MAPS
+ * @plan: of it, @id is complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @size, @used: bytes, this header included
@@ -40,12 +39,10 @@ void *shared_alloc(struct shared *shared, size_t size);
 /**
  * janitor_main() - be the janitor: called in a fork of the host process
  *
- * Clones PID 1; on MESSAGE_MAPS writes the maps and builds the seccomp filter
- * that is likely; on MESSAGE_GO makes temporary directory, placeholders and
- * masks, and the filter anew if the plan has other rules. Then it waits: for
- * PID 1 to end, or for the host process to close @host, by whatever death.
- * Either way PID 1 is killed and reaped first and everything on the host
- * removed after that.
+ * Clones PID 1, writes the maps, and on MESSAGE_GO makes temporary directory,
+ * placeholders and masks. Then it waits: for PID 1 to end,
+ * or for the host process to close @host, by whatever death. Either way PID 1
+ * is killed and reaped first and everything on the host removed after that.
  * Failures are told to the host by MESSAGE_FAILED.
  * Context: all signals blocked; same session and process group as the caller,
  * which PID 1 inherits before the janitor leaves for a session of its own.

@@ -34,8 +34,8 @@ static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 		if (fd < 0)
 			return -errno;
 	}
-	if (plan->root_caller && fchownat(dir, name, plan->mask_owner,
-					  (gid_t)-1, AT_SYMLINK_NOFOLLOW))
+	if (plan->id.root_caller && fchownat(dir, name, plan->id.mask_owner,
+					     (gid_t)-1, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return 0;
 }
@@ -86,7 +86,7 @@ static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 		if (error)
 			return error;
 	}
-	if (plan->root_caller && fchown(dir, plan->mask_owner, (gid_t)-1))
+	if (plan->id.root_caller && fchown(dir, plan->id.mask_owner, (gid_t)-1))
 		return -errno;
 	return fchmod(dir, 0111) ? -errno : 0;
 }
@@ -417,7 +417,7 @@ int mounts_begin(struct mounts *m, struct failure *failure)
 {
 	int error = make_private();
 
-	*m = (struct mounts){ -1, -1 };
+	*m = (struct mounts){ -1, -1, -1 };
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot make the mounts private");
@@ -431,7 +431,7 @@ int mounts_own(struct mounts *m, const struct plan *plan,
 	       struct failure *failure)
 {
 	mode_t umask_before = umask(0);
-	int error = own_proc(m, plan->close_proc);
+	int error = own_proc(m, plan->id.close_proc);
 
 	if (error)
 		failure_set(failure, -error, "cannot mount /proc");
@@ -457,6 +457,25 @@ static int another_root(struct mounts *m, const struct plan *plan,
 	return error ? error : mounts_own(m, plan, failure);
 }
 
+/*
+ * The masks stay in the namespace, where /proc covers them: only from there
+ * can one be mounted again.
+ */
+static int keep_masks(struct mounts *m)
+{
+	owned_fd int proc = clone_tree(m->new_root, "/proc", 0);
+	owned_fd int masks = clone_tree(m->old_root, MASK_HOME, 0);
+	int error = proc < 0 ? proc : masks;
+
+	if (error >= 0)
+		error = attach(m, masks, "/proc");
+	if (!error)
+		error = attach(m, proc, "/proc");
+	if (!error)
+		m->masks = steal_fd(&masks);
+	return error;
+}
+
 static int pivot(const struct mounts *m, struct failure *failure)
 {
 	if (fchdir(m->new_root) || sys_pivot_root(".", ".") ||
@@ -469,14 +488,16 @@ static int pivot(const struct mounts *m, struct failure *failure)
 int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		 struct failure *failure)
 {
-	int error = masks < 0 ? 0
-			      : sys_move_mount(masks, m->old_root,
-					       &MASK_HOME[1]);
+	int error = masks < 0
+			    ? 0
+			    : sys_move_mount(masks, m->old_root, &MASK_HOME[1]);
 
 	if (error)
 		failure_set(failure, -error, "cannot attach the masks");
 	else if (root_is_scaffold(plan) || !plan->root_read_only)
 		error = another_root(m, plan, failure);
+	if (!error && masks >= 0 && (error = keep_masks(m)))
+		failure_set(failure, -error, "cannot keep the masks");
 	if (!error)
 		error = apply_steps(m, plan, failure);
 	if (!error)

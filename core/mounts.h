@@ -28,6 +28,7 @@ int mounts_masks(const struct plan *plan, int *out, struct failure *failure);
 struct mounts {
 	int old_root;
 	int new_root;
+	int masks; /* after mounts_apply(): where remount.h finds them, or -1 */
 };
 
 /**
@@ -50,7 +51,7 @@ int mounts_own(struct mounts *mounts, const struct plan *plan,
  *
  * A plan whose root is not the host's tree, read-only, gets it built anew.
  * Sources are opened in the host's tree, without following links, before it is
- * detached. @mounts is used up.
+ * detached. Of @mounts, @masks is left to the caller.
  * @masks: from mounts_masks(), or -1
  */
 int mounts_apply(struct mounts *mounts, const struct plan *plan, int masks,

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/identity.h"
+
 /** enum mount_kind - one step of building the new root, in order */
 enum mount_kind {
 	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
@@ -37,12 +39,6 @@ struct mount_step {
 	size_t slot_count;
 };
 
-/** struct id_extent - one line of a uid_map or gid_map, identity */
-struct id_extent {
-	uint32_t first;
-	uint32_t count;
-};
-
 /**
  * struct seccomp_arg - (argument @index & @mask) == @value
  * @above: instead: argument @index >= @value
@@ -68,13 +64,8 @@ struct seccomp_rule {
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
  * @cwd: working directory of the command, in the new root
- * @uids, @gids: identity extents of the new user namespace
- * @root_caller: the caller is uid 0 of its namespace: @caps are kept and
- *	masks belong to @mask_owner, an id that is left out of the maps
- * @caps: bit mask of capabilities that the command keeps
+ * @id: whose run it is; known before all the rest
  * @root_read_only: the new root as a whole; steps follow
- * @close_proc: what can be written in /proc without a capability becomes
- *	read-only (root callers)
  * @temp_dir: made on the host (0700), removed by the janitor
  * @placeholders: empty directories made on the host for protected names that
  *	do not exist, removed by the janitor
@@ -89,13 +80,8 @@ struct plan {
 	const char **argv;
 	const char **env;
 	const char *cwd;
-	struct id_extent *uids, *gids;
-	size_t uid_count, gid_count;
-	bool root_caller;
-	uint32_t mask_owner;
-	uint64_t caps;
+	struct identity id;
 	bool root_read_only;
-	bool close_proc;
 	struct mount_step *steps;
 	size_t step_count;
 	const char *temp_dir;

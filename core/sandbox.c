@@ -61,14 +61,9 @@ static void advise(struct failure *failure)
 static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 {
 	struct message message;
-	ssize_t size;
 
-	do {
-		size = sys_receive(sandbox->janitor, &message, sizeof(message),
-				   NULL, NULL);
-		/* What it said last comes after that error. */
-	} while (size == -ECONNRESET);
-	if (size != sizeof(message))
+	if (sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
+			NULL) != sizeof(message))
 		return failure_set(failure, 0,
 				   "the sandbox was killed from outside");
 	*failure = message.failure;
@@ -128,8 +123,8 @@ static int fork_janitor(struct sandbox *sandbox, struct shared *shared,
 static int order(struct sandbox *sandbox, enum message_kind kind)
 {
 	struct message message = { .kind = kind };
-	int error = sys_send(sandbox->janitor, &message, sizeof(message), NULL,
-			     0);
+	int error =
+		sys_send(sandbox->janitor, &message, sizeof(message), NULL, 0);
 
 	/* Reset: it went away without reading what we had sent before. */
 	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
@@ -141,16 +136,16 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	int error;
 
 	*out = (struct sandbox){ .janitor = -1, .control = -1 };
+	error = identity_read(&shared->plan.id);
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot read the maps of the user namespace "
+				   "in /proc");
 	inherited_note(shared);
 	error = fork_janitor(out, shared, failure);
 	if (error)
 		sandbox_close(out);
 	return error;
-}
-
-void sandbox_map(struct sandbox *sandbox)
-{
-	(void)order(sandbox, MESSAGE_MAPS);
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)

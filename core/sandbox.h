@@ -29,14 +29,11 @@ struct sandbox {
  *
  * Called first thing: a small process forks fast, and the policy is loaded
  * while namespaces and the parts of the root that no policy changes are built.
- * @shared: must outlive the sandbox
+ * @shared: its plan is filled with the identity; must outlive the sandbox
  * Return: 0, or -errno with @failure filled and everything undone.
  */
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure);
-
-/** sandbox_map() - the maps are in the plan; see struct shared */
-void sandbox_map(struct sandbox *sandbox);
 
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan

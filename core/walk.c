@@ -56,9 +56,8 @@ struct queued {
 	uint32_t size; /* of the name, with its NUL */
 };
 
-/* Makes room for @need bytes; @size is what is there. */
-static int grow(struct walk_limits *limits, void *buffer, size_t *size,
-		size_t need)
+int walk_grow(struct walk_limits *limits, void *buffer, size_t *size,
+	      size_t need)
 {
 	size_t want = *size ? *size : 256;
 	void *bigger;
@@ -86,11 +85,12 @@ static int add(struct walk *w, struct walk_list *list, size_t dir_size,
 
 	record.at = list->used;
 	record.size = dir_size + name_size;
-	error = grow(w->limits, &list->text, &list->text_size,
-		     list->used + record.size + 1);
+	error = walk_grow(w->limits, &list->text, &list->text_size,
+			  list->used + record.size + 1);
 	if (!error)
-		error = grow(w->limits, &list->records, &list->records_size,
-			     (list->count + 1) * sizeof(record));
+		error = walk_grow(w->limits, &list->records,
+				  &list->records_size,
+				  (list->count + 1) * sizeof(record));
 	if (error)
 		return error;
 	memcpy(list->text + record.at, w->path, dir_size);
@@ -129,11 +129,28 @@ int walk_blind(struct walk *walk, uint32_t tag)
 	return add(walk, &walk->result->blind, size, "", record);
 }
 
+static bool is_avoided(const struct walk *w, const struct walk_seen *seen)
+{
+	for (size_t i = 0; i < w->limits->avoid_count; i++) {
+		const char *path = w->limits->avoid[i];
+
+		if (strlen(path) == w->path_used + seen->size &&
+		    !memcmp(path, w->path, w->path_used) &&
+		    !strcmp(path + w->path_used, seen->name))
+			return true;
+	}
+	return false;
+}
+
 static int queue(struct walk *w, const struct walk_seen *seen)
 {
 	struct queued item = { seen->child, (uint32_t)seen->size + 1 };
-	int error = grow(w->limits, &w->queue, &w->queue_size,
-			 w->queued + sizeof(item) + item.size);
+	int error;
+
+	if (is_avoided(w, seen))
+		return 0;
+	error = walk_grow(w->limits, &w->queue, &w->queue_size,
+			  w->queued + sizeof(item) + item.size);
 
 	if (error)
 		return error;
@@ -233,8 +250,8 @@ static int close_far(struct walk *w)
 /* Takes @fd over, and reads it. */
 static int push(struct walk *w, int fd, uint32_t state)
 {
-	int error = grow(w->limits, &w->levels, &w->levels_size,
-			 (w->depth + 1) * sizeof(*w->levels));
+	int error = walk_grow(w->limits, &w->levels, &w->levels_size,
+			      (w->depth + 1) * sizeof(*w->levels));
 
 	if (error) {
 		close(fd);
@@ -280,8 +297,8 @@ static int pop(struct walk *w)
 
 static int append(struct walk *w, const char *name, size_t size)
 {
-	int error = grow(w->limits, &w->path, &w->path_size,
-			 w->path_used + size + 1);
+	int error = walk_grow(w->limits, &w->path, &w->path_size,
+			      w->path_used + size + 1);
 
 	if (error)
 		return error;

@@ -7,10 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** struct walk_limits - what a walk may cost; both count down */
+/** struct walk_limits - what a walk may cost, and where it may not go */
 struct walk_limits {
+	/* Both count down. */
 	uint64_t entries; /* names read */
 	size_t bytes;	  /* memory, results included */
+	/* Directories that are not entered; borrowed, absolute. */
+	const char *const *avoid;
+	size_t avoid_count;
 };
 
 /** struct walk_record - an entry that was taken, or a directory unseen */
@@ -86,6 +90,15 @@ int walk_blind(struct walk *walk, uint32_t tag);
 int walk_tree(const char *root, const struct walk_rules *rules, void *matcher,
 	      uint32_t state, struct walk_limits *limits,
 	      struct walk_result *result);
+
+/**
+ * walk_grow() - memory within the limits, for matchers as well
+ * @buffer: address of the pointer, which is to memory of malloc(3) or NULL
+ * @size: bytes that are there; never less than @need afterwards
+ * Return: 0, -ENOMEM, or -E2BIG.
+ */
+int walk_grow(struct walk_limits *limits, void *buffer, size_t *size,
+	      size_t need);
 
 /** walk_result_sort() - by path, then by tag */
 void walk_result_sort(struct walk_result *result);

@@ -6,6 +6,7 @@
  */
 #include "core/walk_names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@ struct matcher {
 	const struct walk_names *wanted;
 	struct node *nodes; /* the first is the root */
 	unsigned int count;
+	uint64_t heads[4]; /* first bytes of all components: most names have */
+			   /* another, and are done with */
 };
 
 /*
@@ -57,6 +60,9 @@ static int add_component(struct matcher *m, unsigned int *at, const char *name,
 	if (!size || m->count == MOST)
 		return -EINVAL;
 	if (!found) {
+		unsigned char head = (unsigned char)*name;
+
+		m->heads[head / 64] |= 1ULL << head % 64;
 		found = m->count++;
 		m->nodes[found] = (struct node){
 			.name = name,
@@ -142,12 +148,20 @@ static bool is_skipped(const struct walk_names *wanted, const char *name)
 	return false;
 }
 
+static bool has_head(const struct matcher *m, const char *name)
+{
+	unsigned char head = (unsigned char)*name;
+
+	return m->heads[head / 64] >> head % 64 & 1;
+}
+
 static int look(void *matcher, struct walk *walk, struct walk_seen *seen)
 {
 	const struct matcher *m = matcher;
-	unsigned int limit = seen->state >> 16;
-	unsigned int node = step(m, seen->state & MOST, seen->name, seen->size);
+	unsigned int limit = seen->state >> 16, node = 0;
 
+	if (has_head(m, seen->name))
+		node = step(m, seen->state & MOST, seen->name, seen->size);
 	/* The shorter a name's part, the deeper it began. */
 	if (node && seen->depth - m->nodes[node].depth + 1 > limit)
 		node = 0;
@@ -162,6 +176,8 @@ static int look(void *matcher, struct walk *walk, struct walk_seen *seen)
 			return error;
 		seen->enter |= m->nodes[at].child != 0;
 	}
+	if (seen->type != DT_DIR && seen->type != DT_UNKNOWN)
+		return 0;
 	if (limit > seen->depth && is_skipped(m->wanted, seen->name))
 		limit = seen->depth;
 	seen->enter |= seen->depth < limit;
@@ -182,7 +198,7 @@ int walk_names(const char *root, const struct walk_names *names,
 	static const struct walk_rules rules = { look, blind };
 	owned_ptr struct node *nodes =
 		calloc(components(names), sizeof(*nodes));
-	struct matcher m = { names, nodes, 1 };
+	struct matcher m = { .wanted = names, .nodes = nodes, .count = 1 };
 	int error = nodes ? 0 : -ENOMEM;
 
 	if (names->depth > MOST)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.sandbox: runs a plan and waits for its command; see api_sandbox.md. */
 #include <errno.h>
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <uv.h>
 
 #include "core/plan.h"
 #include "core/sandbox.h"
+#include "core/seccomp.h"
 #include "core/supervise.h"
 #include "core/system.h"
 #include "lua/api.h"
@@ -113,25 +117,6 @@ static const char **read_strings(struct reader *r, int table, const char *name,
 	if (count)
 		*count = n;
 	return strings;
-}
-
-static struct id_extent *read_extents(struct reader *r, const char *name,
-				      size_t *count)
-{
-	size_t n = push_list(r, r->plan, name);
-	struct id_extent *extents = array(r, n, sizeof(*extents));
-
-	for (size_t i = 0; i < n; i++) {
-		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
-		extents[i].first =
-			(uint32_t)integer_at(r, lua_gettop(r->L), "first");
-		extents[i].count =
-			(uint32_t)integer_at(r, lua_gettop(r->L), "count");
-		lua_pop(r->L, 1);
-	}
-	lua_pop(r->L, 1);
-	*count = n;
-	return extents;
 }
 
 static void read_slots(struct reader *r, int table, struct mount_step *step)
@@ -242,9 +227,7 @@ static void read_numbers(struct reader *r, struct plan *plan)
 	lua_pop(r->L, 1);
 }
 
-/* @other_rules: the seccomp rules are not those of begin() */
-static void read_plan(lua_State *L, int index, struct shared *shared,
-		      bool other_rules)
+static void read_plan(lua_State *L, int index, struct shared *shared)
 {
 	struct reader r = { L, shared, index };
 	struct plan *plan = &shared->plan;
@@ -256,7 +239,6 @@ static void read_plan(lua_State *L, int index, struct shared *shared,
 	plan->cwd = text_field(&r, index, "cwd", true);
 	plan->temp_dir = text_field(&r, index, "tempDir", false);
 	plan->state = text_field(&r, index, "state", false);
-	plan->caps = (uint64_t)integer_at(&r, index, "caps");
 	plan->root_read_only = flag_at(&r, index, "rootReadOnly");
 	plan->landlock = flag_at(&r, index, "landlock");
 	plan->scope_signals = flag_at(&r, index, "scopeSignals");
@@ -265,8 +247,7 @@ static void read_plan(lua_State *L, int index, struct shared *shared,
 	plan->placeholders = read_strings(&r, index, "placeholders",
 					  &plan->placeholder_count);
 	read_steps(&r, plan);
-	if (other_rules)
-		read_rules(&r, plan);
+	read_rules(&r, plan);
 	read_numbers(&r, plan);
 	if (plan->listen_count > SYS_MAX_FDS)
 		luaL_error(L, "plan.listen: too many ports");
@@ -303,35 +284,75 @@ void host_join(void)
 		sandbox_close(&early.sandbox);
 }
 
-/* begin(plan) -> sandbox | nil, message. Once in a process. */
+/* begin() -> sandbox | nil, message. Once in a process. */
 static int sandbox_lua_begin(lua_State *L)
 {
-	struct reader r = { .L = L, .shared = early.shared, .plan = 1 };
 	struct object *object;
-	struct plan *plan;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
 	if (early_failure.text[0]) {
 		lua_pushnil(L);
 		lua_pushstring(L, early_failure.text);
 		return 2;
 	}
-	object = lua_newuserdatauv(L, sizeof(*object), 1);
-	luaL_argcheck(L, early.shared, 1, "only the first sandbox is there");
+	if (!early.shared)
+		return luaL_error(L, "the sandbox was begun before");
+	object = lua_newuserdatauv(L, sizeof(*object), 0);
 	*object = early;
 	early.shared = NULL;
 	luaL_setmetatable(L, SANDBOX);
-	plan = &r.shared->plan;
-	plan->uids = read_extents(&r, "uids", &plan->uid_count);
-	plan->gids = read_extents(&r, "gids", &plan->gid_count);
-	plan->root_caller = flag_at(&r, 1, "rootCaller");
-	plan->mask_owner = (uint32_t)integer_at(&r, 1, "maskOwner");
-	plan->close_proc = flag_at(&r, 1, "closeProc");
-	read_rules(&r, plan);
-	lua_getfield(L, 1, "seccomp"); /* object seccomp */
-	lua_setiuservalue(L, -2, 1);
-	sandbox_map(&object->sandbox);
 	return 1;
+}
+
+static void push_extents(lua_State *L, const struct id_extent *extents,
+			 size_t count)
+{
+	lua_createtable(L, (int)count, 0);
+	for (size_t i = 0; i < count; i++) {
+		lua_createtable(L, 0, 2);
+		lua_pushinteger(L, extents[i].first);
+		lua_setfield(L, -2, "first");
+		lua_pushinteger(L, extents[i].count);
+		lua_setfield(L, -2, "count");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+/* {uids, gids, rootCaller, closeProc, maskOwner, caps} */
+static int push_identity(lua_State *L, const struct identity *id)
+{
+	lua_createtable(L, 0, 6);
+	push_extents(L, id->uids, id->uid_count);
+	lua_setfield(L, -2, "uids");
+	push_extents(L, id->gids, id->gid_count);
+	lua_setfield(L, -2, "gids");
+	lua_pushboolean(L, id->root_caller);
+	lua_setfield(L, -2, "rootCaller");
+	lua_pushboolean(L, id->close_proc);
+	lua_setfield(L, -2, "closeProc");
+	lua_pushinteger(L, id->mask_owner);
+	lua_setfield(L, -2, "maskOwner");
+	lua_pushinteger(L, (lua_Integer)id->caps);
+	lua_setfield(L, -2, "caps");
+	return 1;
+}
+
+/* identity() -> as a sandbox would have it */
+static int sandbox_lua_would_be(lua_State *L)
+{
+	struct identity id;
+	int error = identity_read(&id);
+
+	return error ? luaL_error(L, "cannot read /proc/self/uid_map: %s",
+				  strerror(-error))
+		     : push_identity(L, &id);
+}
+
+/* sandbox:identity() -> the sandbox's */
+static int sandbox_lua_identity(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	return push_identity(L, &object->shared->plan.id);
 }
 
 /* sandbox:start(plan) -> true | nil, message */
@@ -341,9 +362,7 @@ static int sandbox_lua_start(lua_State *L)
 	struct failure failure = { 0 };
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	lua_getfield(L, 2, "seccomp");	/* seccomp */
-	lua_getiuservalue(L, 1, 1);	/* seccomp begun */
-	read_plan(L, 2, object->shared, !lua_rawequal(L, -2, -1));
+	read_plan(L, 2, object->shared);
 	if (sandbox_start(&object->sandbox, &failure)) {
 		lua_pushnil(L);
 		lua_pushstring(L, failure.text);
@@ -368,15 +387,60 @@ static int sandbox_lua_listeners(lua_State *L)
 	return 1;
 }
 
+/* {{path=, times=, longest=, missing=, wasMissing=}, …, more=} */
+static void push_notices(lua_State *L, const struct outcome *outcome)
+{
+	lua_createtable(L, (int)outcome->notice_count, 1);
+	lua_pushboolean(L, outcome->more_notices);
+	lua_setfield(L, -2, "more");
+	for (size_t i = 0; i < outcome->notice_count; i++) {
+		const struct notice *notice = &outcome->notices[i];
+
+		lua_createtable(L, 0, 5);
+		lua_pushstring(L, notice->path);
+		lua_setfield(L, -2, "path");
+		lua_pushinteger(L, notice->times);
+		lua_setfield(L, -2, "times");
+		lua_pushinteger(L, notice->longest);
+		lua_setfield(L, -2, "longest");
+		lua_pushinteger(L, notice->missing);
+		lua_setfield(L, -2, "missing");
+		lua_pushboolean(L, notice->was_missing);
+		lua_setfield(L, -2, "wasMissing");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static void push_outcome(lua_State *L, const struct outcome *outcome)
+{
+	switch (outcome->kind) {
+	case OUTCOME_ENDED:
+		lua_pushstring(L,
+			       WIFSIGNALED(outcome->value) ? "signal" : "exit");
+		lua_pushinteger(L, WIFSIGNALED(outcome->value)
+					   ? WTERMSIG(outcome->value)
+					   : WEXITSTATUS(outcome->value));
+		return;
+	case OUTCOME_NOT_RUN:
+		lua_pushliteral(L, "notrun");
+		lua_pushinteger(L, outcome->value);
+		return;
+	case OUTCOME_FAILED:
+		break;
+	}
+	lua_pushliteral(L, "failed");
+	lua_pushstring(L, outcome->failure.text);
+}
+
 /*
  * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
- * "failed", message
+ * "failed", message; and notices
  */
 static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	const struct plan *plan = &object->shared->plan;
-	struct outcome outcome;
+	struct outcome outcome = { 0 };
 	int error;
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
@@ -384,29 +448,13 @@ static int sandbox_lua_run(lua_State *L)
 						  &object->sandbox, &outcome)
 				  : -EMFILE;
 	if (error) {
-		lua_pushliteral(L, "failed");
-		lua_pushfstring(L, "cannot wait for the command: %s",
-				strerror(-error));
-		return 2;
+		outcome = (struct outcome){ .kind = OUTCOME_FAILED };
+		failure_set(&outcome.failure, -error,
+			    "cannot wait for the command");
 	}
-	switch (outcome.kind) {
-	case OUTCOME_ENDED:
-		lua_pushstring(L,
-			       WIFSIGNALED(outcome.value) ? "signal" : "exit");
-		lua_pushinteger(L, WIFSIGNALED(outcome.value)
-					   ? WTERMSIG(outcome.value)
-					   : WEXITSTATUS(outcome.value));
-		return 2;
-	case OUTCOME_NOT_RUN:
-		lua_pushliteral(L, "notrun");
-		lua_pushinteger(L, outcome.value);
-		return 2;
-	case OUTCOME_FAILED:
-		break;
-	}
-	lua_pushliteral(L, "failed");
-	lua_pushstring(L, outcome.failure.text);
-	return 2;
+	push_outcome(L, &outcome);
+	push_notices(L, &outcome);
+	return 3;
 }
 
 static int sandbox_lua_close(lua_State *L)
@@ -417,9 +465,42 @@ static int sandbox_lua_close(lua_State *L)
 	return 0;
 }
 
+/*
+ * filter(rules) -> BPF program as bytes, hash of the rules as hexadecimal
+ * digits; throws what libseccomp says. For the tool that builds them in.
+ */
+static int sandbox_lua_filter(lua_State *L)
+{
+	struct reader r = { .L = L, .shared = shared_new() };
+	struct failure failure = { 0 };
+	struct sock_fprog program = { 0 };
+	struct plan *plan;
+	char hash[17];
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	if (!r.shared)
+		return luaL_error(L, "no memory");
+	plan = &r.shared->plan;
+	lua_createtable(L, 0, 1);
+	lua_pushvalue(L, 1);
+	lua_setfield(L, -2, "seccomp");
+	r.plan = lua_gettop(L);
+	read_rules(&r, plan);
+	if (seccomp_build(plan->rules, plan->rule_count, 0, &program, &failure))
+		return luaL_error(L, "%s", failure.text);
+	snprintf(hash, sizeof(hash), "%016" PRIx64,
+		 seccomp_hash(plan->rules, plan->rule_count));
+	lua_pushlstring(L, (const char *)program.filter,
+			program.len * sizeof(*program.filter));
+	free(program.filter);
+	lua_pushstring(L, hash);
+	return 2;
+}
+
 int luaopen_srt_c_sandbox(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
+		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
 		{ "listeners", sandbox_lua_listeners },
 		{ "run", sandbox_lua_run },
@@ -428,6 +509,8 @@ int luaopen_srt_c_sandbox(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "begin", sandbox_lua_begin },
+		{ "identity", sandbox_lua_would_be },
+		{ "filter", sandbox_lua_filter },
 		{ NULL, NULL },
 	};
 

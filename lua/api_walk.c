@@ -5,8 +5,9 @@
 #include <lua.h>
 #include <string.h>
 
-#include "core/util.h"
+#include "core/glob.h"
 #include "core/walk.h"
+#include "core/walk_globs.h"
 #include "core/walk_names.h"
 #include "lua/api.h"
 
@@ -78,37 +79,52 @@ static void push_record(lua_State *L, const struct walk_list *list, size_t i)
 	lua_setfield(L, -2, record->error ? "code" : "type");
 }
 
-/* The list of names is at @names, or 0. */
-static void push_list(lua_State *L, const struct walk_list *list, int names)
+/* Each record with the element of the list at @wanted that it is for. */
+static void push_list(lua_State *L, const struct walk_list *list, int wanted,
+		      const char *field)
 {
 	lua_createtable(L, (int)list->count, 0);
 	for (size_t i = 0; i < list->count; i++) {
 		push_record(L, list, i);
-		if (names) {
-			lua_rawgeti(L, names,
+		if (wanted) {
+			lua_rawgeti(L, wanted,
 				    (lua_Integer)list->records[i].tag + 1);
-			lua_setfield(L, -2, "name");
+			lua_setfield(L, -2, field);
 		}
 		lua_rawseti(L, -2, (lua_Integer)i + 1);
 	}
 }
 
+static struct walk_limits check_limits(lua_State *L, int arg)
+{
+	lua_Integer entries = luaL_optinteger(L, arg, ENTRIES);
+
+	luaL_argcheck(L, entries >= 0, arg, "out of range");
+	return (struct walk_limits){ .entries = (uint64_t)entries,
+				     .bytes = BYTES };
+}
+
+static const char *check_root(lua_State *L)
+{
+	const char *root = luaL_checkstring(L, 1);
+
+	luaL_argcheck(L, *check_text(L, 1, 1) == '/', 1,
+		      "an absolute path expected");
+	return root;
+}
+
 /* names(root, names, depth, skip, entries) -> found, unseen, entries left */
 static int walk_lua_names(lua_State *L)
 {
-	const char *root = check_text(L, 1, 1);
+	const char *root = check_root(L);
 	lua_Integer depth = luaL_checkinteger(L, 3);
-	lua_Integer entries = luaL_optinteger(L, 5, ENTRIES);
-	struct walk_limits limits = { (uint64_t)entries, BYTES };
-	struct walk_names wanted = { 0 };
+	struct walk_limits limits = check_limits(L, 5);
+	struct walk_names wanted = { .depth = (unsigned int)depth };
 	struct walk_result *result;
 	int error;
 
-	luaL_argcheck(L, *root == '/', 1, "an absolute path expected");
 	luaL_argcheck(L, depth >= 0 && depth <= 0xffff, 3, "out of range");
-	luaL_argcheck(L, entries >= 0, 5, "out of range");
 	lua_settop(L, 4);
-	wanted.depth = (unsigned int)depth;
 	wanted.names = check_list(L, 2, &wanted.count);
 	if (!lua_isnil(L, 4))
 		wanted.skip = check_list(L, 4, &wanted.skip_count);
@@ -119,16 +135,57 @@ static int walk_lua_names(lua_State *L)
 		return api_fail(L, -error);
 	}
 	walk_result_sort(result);
-	push_list(L, &result->taken, 2);
-	push_list(L, &result->blind, 0);
+	push_list(L, &result->taken, 2, "name");
+	push_list(L, &result->blind, 0, NULL);
 	lua_pushinteger(L, (lua_Integer)limits.entries);
 	walk_result_free(result);
 	return 3;
 }
 
+/* globs(root, patterns, avoid, entries) -> found, unseen, entries left */
+static int walk_lua_globs(lua_State *L)
+{
+	const char *root = check_root(L);
+	struct walk_limits limits = check_limits(L, 4);
+	const char **patterns;
+	struct walk_result *result;
+	size_t count;
+	int error;
+
+	lua_settop(L, 3);
+	patterns = check_list(L, 2, &count);
+	luaL_argcheck(L, count < UINT32_MAX, 2, "too many");
+	if (!lua_isnil(L, 3))
+		limits.avoid = check_list(L, 3, &limits.avoid_count);
+	result = new_result(L);
+	error = walk_globs(root, patterns, count, &limits, result);
+	if (error) {
+		walk_result_free(result);
+		return api_fail(L, -error);
+	}
+	walk_result_sort(result);
+	push_list(L, &result->taken, 2, "pattern");
+	push_list(L, &result->blind, 2, "pattern");
+	lua_pushinteger(L, (lua_Integer)limits.entries);
+	walk_result_free(result);
+	return 3;
+}
+
+/* fixed(pattern) -> bytes at its beginning that are plain text */
+static int walk_lua_fixed(lua_State *L)
+{
+	size_t size;
+	const char *pattern = luaL_checklstring(L, 1, &size);
+
+	lua_pushinteger(L, (lua_Integer)glob_fixed(pattern, size));
+	return 1;
+}
+
 int luaopen_srt_c_walk(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
+		{ "fixed", walk_lua_fixed },
+		{ "globs", walk_lua_globs },
 		{ "names", walk_lua_names },
 		{ NULL, NULL },
 	};

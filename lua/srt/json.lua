@@ -257,17 +257,18 @@ local function clean(v, keys)
   return copy
 end
 
----Writes a value as JSON, indented, keys sorted.
+---Writes a value as JSON, keys sorted.
 ---@param v any plain data
+---@param line boolean|nil on one line, not indented
 ---@return string
-function json.encode(v)
+function json.encode(v, line)
   local keys, order = {}, {}
   local copy = clean(v, keys)
   for k in pairs(keys) do
     order[#order + 1] = k
   end
   table.sort(order)
-  return require("dkjson").encode(copy, { indent = true, keyorder = order })
+  return require("dkjson").encode(copy, { indent = not line, keyorder = order })
 end
 
 return json

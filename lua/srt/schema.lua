@@ -164,6 +164,8 @@ local limits = section("Budgets.", {
   connections = count("Client connections at once.", 4096, 1, 65536),
   idleSeconds = count("A connection with nothing moving.", 300, 1, 86400),
   headerSeconds = count("From the first byte of a head to its last.", 30, 1, 3600),
+  walkEntries = count("Names read to find what glob patterns match.", 2000000, 1000, 1000000000),
+  globMatches = count("Paths that glob patterns may come to.", 20000, 1, 90000),
   connectSeconds = count("Dialling one destination.", 30, 1, 3600),
 })
 

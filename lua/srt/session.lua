@@ -23,6 +23,24 @@ function session.facts(program)
     features = sys.features() }
 end
 
+local function usable_dir(path)
+  local real = path and path:sub(1, 1) == "/" and sys.realpath(path)
+  local st = real and sys.stat(real)
+  -- In what the sandbox has of its own it would open the host's.
+  return st and st.type == "dir" and not require("srt.decide_path").own(real) and sys.writable(real) and real
+end
+
+--- Where the temporary directory of a run is made; its name is new each time.
+---@return string? path
+---@return string? reason
+function session.tempDir(facts)
+  local base = usable_dir(facts.env.TMPDIR) or usable_dir("/tmp")
+  if not base then
+    return nil, "there is no folder for temporary files: TMPDIR and /tmp can't be written"
+  end
+  return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
+end
+
 local function new_box(facts, root)
   local program = facts.program
   return require("srt.c.box").new {
@@ -66,7 +84,9 @@ local function sort_notes(profile, rules)
   local where = require("srt.source").where
   for _, note in ipairs(rules.notes) do
     local key = note.entry.origin and note.entry.origin.key or ""
-    local text = ("%s: %s %s"):format(where(note.entry.origin), note.entry.given, note.text)
+    local entry = note.entry
+    local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
+    local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
     local list = (note.warn or key:find("allow", 1, true)) and profile.warnings or profile.notes
     list[#list + 1] = text
   end

@@ -5,6 +5,7 @@ local sys = require "srt.c.sys"
 local COMMANDS = {
   { "run", "run a command under a policy" },
   { "check", "validate policies and print what they come to" },
+  { "explain", "say what a policy allows on a path, and which rule decides" },
   { "compile", "print the native plan of a policy" },
   { "doctor", "clean up after runs that were killed" },
 }
@@ -66,7 +67,9 @@ local function dispatch(program)
     return 0
   end
   if not KNOWN[name] then
-    local near = require("srt.suggest").nearest(name, { "run", "check", "compile", "doctor" })
+    local names = {}
+    for i, command in ipairs(COMMANDS) do names[i] = command[1] end
+    local near = require("srt.suggest").nearest(name, names)
     return usage_error(("unknown %s %q%s"):format(name:sub(1, 1) == "-" and "option" or "command", name,
       near and "; did you mean " .. near .. "?" or ""))
   end

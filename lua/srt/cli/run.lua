@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua run: a command under a policy, from the first check to its exit status.
-local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local run = {}
@@ -82,21 +81,6 @@ function run.parse(args)
   return options
 end
 
-local function usable_dir(path)
-  local real = path and path:sub(1, 1) == "/" and sys.realpath(path)
-  local st = real and sys.stat(real)
-  -- In what the sandbox has of its own it would open the host's.
-  return st and st.type == "dir" and not require("srt.decide_path").own(real) and sys.writable(real) and real
-end
-
-local function temp_dir(facts)
-  local base = usable_dir(facts.env.TMPDIR) or usable_dir("/tmp")
-  if not base then
-    return nil, "there is no folder for temporary files: TMPDIR and /tmp can't be written"
-  end
-  return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
-end
-
 local function fail(ctx, message)
   ctx.err("srt-lua: " .. message .. "\n")
   return FAILED
@@ -154,19 +138,36 @@ local function status_of(ctx, command, kind, value)
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end
 
--- Everything that must be known before the sandbox is built.
-local function plan_of(ctx, options, facts, temp, plan)
+-- Everything that must be known before the sandbox is built: plan and loaded
+-- policy, or nil and what to say.
+local function plan_of(ctx, options, facts, temp, identity)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   for _, warning in ipairs(loaded.profile.warnings) do
     ctx.err("srt-lua: warning: " .. require("srt.report").plain(warning) .. "\n")
   end
-  local ok, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, {
-    cwd = facts.cwd, env = facts.env, tempDir = temp, features = facts.features, keepFds = options.keep }, plan)
-  message = not ok and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
+  local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+    env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep })
+  message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, "srt-lua: " .. message .. "\n" end
   plan.argv = options.command
-  return loaded
+  return plan, loaded
+end
+
+-- Names that somebody outside replaced or removed, which takes a mount away.
+local function tell_replaced(ctx, notices)
+  for _, notice in ipairs(notices) do
+    local text = "removed from outside while the command ran; the name was not protected from then on"
+    if notice.missing == 0 then
+      text = ("%s from outside while the command ran; its protection was put back within %.1f ms"):format(
+        notice.wasMissing and "removed and made again" or "replaced", notice.longest / 1000)
+    elseif select(2, sys.strerror(notice.missing)) ~= "ENOENT" then
+      text = "replaced from outside while the command ran; it could not be protected again: "
+        .. (sys.strerror(notice.missing))
+    end
+    ctx.err(("srt-lua: warning: %s was %s\n"):format(require("srt.report").plain(notice.path), text))
+  end
+  if notices.more then ctx.err("srt-lua: warning: more protected names were replaced from outside\n") end
 end
 
 -- The state file, before anything is made that it lists.
@@ -211,8 +212,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
     if not proxy then return fail(ctx, message) end
   end
   collectgarbage("restart")
-  local kind, value = sandbox:run()
+  local kind, value, notices = sandbox:run()
   if proxy then proxy:close() end
+  tell_replaced(ctx, notices)
   return status_of(ctx, options.command[1], kind, value)
 end
 
@@ -230,24 +232,22 @@ function run.main(args, ctx)
     ctx.out(run.USAGE)
     return 0
   end
-  local plan = {}
   local sandbox, facts, temp
-  require("backends.namespaces").begin(plan, sys.features())
-  sandbox, message = require("srt.c.sandbox").begin(plan)
+  sandbox, message = require("srt.c.sandbox").begin()
   if not sandbox then return fail(ctx, message) end
   message = require("srt.descriptors").absent(options.keep)
   if message then return fail(ctx, message) end
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then return fail(ctx, message) end
-  temp, message = temp_dir(facts)
+  temp, message = require("srt.session").tempDir(facts)
   if not temp then return fail(ctx, message) end
   local folders = require("srt.state").folders(facts, paths.parent(temp))
   facts.state = folders
   sweep(ctx, folders[1])
-  local loaded, text = plan_of(ctx, options, facts, temp, plan)
-  if not loaded then
+  local plan, loaded = plan_of(ctx, options, facts, temp, sandbox:identity())
+  if not plan then
     sandbox:close()
-    ctx.err(text)
+    ctx.err(loaded)
     return FAILED
   end
   local say

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The host's mounts, as the caller sees them.
+local sys = require "srt.c.sys"
+
+local mountinfo = {}
+local Mounts = {}
+Mounts.__index = Mounts
+
+local gmatch = string.gmatch
+
+local function unescape(point)
+  return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
+end
+
+local LINE = "(%d+) (%d+) %S+ %S+ (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n"
+
+--- Reads the mounts.
+---@return table mounts with :over
+function mountinfo.read()
+  local self = setmetatable({ children = {} }, Mounts)
+  local known, parents = {}, {}
+  for id, parent, point, options, super in gmatch(sys.readfile("/proc/self/mountinfo", 64 << 20) or "", LINE) do
+    local mount = { id = id, point = unescape(point),
+      readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
+    known[id] = true
+    if id ~= parent then
+      parents[parent] = true
+      self.children[parent .. " " .. mount.point] = mount
+    end
+  end
+  -- What everything hangs from is not in the list, or is its own parent.
+  for parent in pairs(parents) do
+    if not known[parent] then self.top = parent end
+  end
+  self.top = self.top or "1"
+  return self
+end
+
+--- The mount that path lies on. One that another mount hides is not it.
+---@param path string absolute, without links
+---@return {point: string, readOnly: boolean}
+function Mounts:over(path)
+  local found = { id = self.top, point = "/", readOnly = false }
+  local function enter(prefix)
+    local above = self.children[found.id .. " " .. prefix]
+    while above do
+      found = above
+      above = self.children[found.id .. " " .. prefix]
+    end
+  end
+  enter("/")
+  local at = ""
+  for part in gmatch(path, "[^/]+") do
+    at = at .. "/" .. part
+    enter(at)
+  end
+  return found
+end
+
+return mountinfo
