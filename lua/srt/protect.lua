@@ -102,6 +102,8 @@ local function check_root(self, root)
         local path = paths.join(base, entry.name)
         self.rules.denyWrite[path] = self.rules.denyWrite[path] or rule_of(entry, path)
         self.rules.types[path] = lstat_type(path)
+        self.rules:note(self.rules.allowWrite[root], ("can't be written: %s is a protected name (%s)"):format(path,
+          entry.why), true)
       elseif base then
         name_at(self, base, entry, lstat_type)
       end
@@ -164,6 +166,9 @@ function protect.add(rules, settings, ctx, deny)
       places.hold(rules, rule_of(self.look.by[".git/hooks"], path), path)
     end
   end
+  require("srt.gitpaths").each(rules, self.look.gits, self.home, function(path, entry)
+    if path and rules:at(paths.parent(path)).write then deny(rules, "denyWrite", rule_of(entry, path)) end
+  end)
   for _, base in ipairs(bases) do hold_in(self, base.path) end
   for path in pairs(rules.allowWrite) do check_root(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
