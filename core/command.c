@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "core/create_guard.h"
 #include "core/landlock.h"
 #include "core/seccomp.h"
 #include "core/system.h"
@@ -89,25 +90,29 @@ static int confine(const struct plan *plan, const struct sock_fprog *filter,
 		   int ruleset, struct failure *failure)
 {
 	int error = close_others(plan);
+	owned_fd int agent = -1;
 
 	if (error)
 		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
-	error = caps_drop(plan->caps);
-	if (error)
-		return failure_set(failure, -error, "cannot drop capabilities");
 	if (ruleset >= 0) {
 		error = landlock_enter(ruleset);
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
+	error = create_guard_start(plan, &agent, failure);
+	if (error)
+		return error;
+	error = caps_drop(plan->caps);
+	if (error)
+		return failure_set(failure, -error, "cannot drop capabilities");
 	error = seccomp_install(filter);
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	return 0;
+	return create_guard_enter(plan, steal_fd(&agent), failure);
 }
 
 static _Noreturn void command_main(const struct plan *plan,

@@ -108,9 +108,13 @@ end
 
 -- A protected name that does not exist is held by an empty directory, if
 -- something inside could make it otherwise.
-local function hold_place(rules, entry, missing)
+local function hold_place(rules, entry, missing, whole)
   local parent = paths.parent(missing)
   if not rules:at(parent).write then return end
+  if rules.createGuard and whole then
+    rules.guarded[whole] = rules.guarded[whole] or entry
+    return note(rules, entry, "does not exist: nothing inside can make " .. whole)
+  end
   local st = sys.stat(parent)
   local uid = sys.ids()
   -- An owner can open a folder to writing again; a read-only mount stays.
@@ -169,7 +173,7 @@ local function add_deny(rules, list, entry)
     put(rules[list], resolved.real, entry)
     rules.types[resolved.real] = resolved.type
   elseif resolved.missing and list == "denyWrite" then
-    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing }
+    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing, whole = resolved.whole }
   elseif resolved.code == "ELOOP" then
     note(rules, entry, "is a loop of symbolic links, so it protects nothing but these")
   elseif resolved.closed and rules:at(resolved.closed).write then
@@ -209,6 +213,7 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
+    guarded = {}, guardedGlobs = {}, guardedNames = {}, createGuard = lists.createGuard == "supervisor",
     tempDir = ctx.tempDir }, Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
@@ -221,7 +226,7 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
   add_mounts(rules)
-  for _, absent in ipairs(rules.absent) do hold_place(rules, absent.entry, absent.missing) end
+  for _, absent in ipairs(rules.absent) do hold_place(rules, absent.entry, absent.missing, absent.whole) end
   return rules
 end
 
@@ -235,7 +240,7 @@ local function step(rules, path, state)
     state.read, state.readRule = true, write
   end
   state.allowWrite = write or state.allowWrite
-  state.denyWrite = state.denyWrite or rules.denyWrite[path]
+  state.denyWrite = state.denyWrite or rules.denyWrite[path] or rules.guarded[path]
   state.finalWrite = state.finalWrite or rules.finalWrite[path]
   state.finalRead = state.finalRead or rules.finalRead[path]
 end

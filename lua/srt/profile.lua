@@ -75,6 +75,7 @@ local function filesystem(self, values)
     end
     out[name] = list
   end
+  out.createGuard = scalar(values, "filesystem.createGuard", "scan")
   for _, file in ipairs(self.ctx.policyFiles or {}) do
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
