@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/util.h"
@@ -242,8 +243,6 @@ static int do_link(struct guard *guard, struct call *call)
 	char source[32];
 	int error;
 
-	if (call->flags & ~(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW))
-		return -EINVAL;
 	fd = link_source(guard, call);
 	if (fd < 0)
 		return fd;
@@ -281,11 +280,47 @@ static int make(struct guard *guard, struct call *call)
 	return error ? -errno : 0;
 }
 
+/* What the kernel refuses before it looks at any name. */
+static int check_flags(const struct call *call)
+{
+	unsigned int flags = (unsigned int)call->flags;
+	bool wrong = false;
+
+	switch (call->layout->what) {
+	case OPEN:
+		wrong = flags & (O_DIRECTORY | O_PATH);
+		break;
+	case LINK:
+		wrong = flags & ~(unsigned int)(AT_EMPTY_PATH |
+						AT_SYMLINK_FOLLOW);
+		break;
+	case RENAME:
+		wrong = flags & ~(unsigned int)(RENAME_NOREPLACE |
+						RENAME_EXCHANGE |
+						RENAME_WHITEOUT) ||
+			((flags & RENAME_EXCHANGE) &&
+			 (flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)));
+		break;
+	case MKNOD:
+		if (S_ISDIR(call->mode))
+			return -EPERM;
+		wrong = (call->mode & S_IFMT) && !S_ISREG(call->mode) &&
+			!S_ISCHR(call->mode) && !S_ISBLK(call->mode) &&
+			!S_ISFIFO(call->mode) && !S_ISSOCK(call->mode);
+		break;
+	default:
+		break;
+	}
+	return wrong ? -EINVAL : 0;
+}
+
 static int perform(struct guard *guard, struct call *call)
 {
 	struct guard_place *old = &call->place[0], *new = &call->place[1];
-	int error = 0;
+	int error = check_flags(call);
 
+	if (error)
+		return error;
 	if (call->layout->what == RENAME) {
 		error = guard_place_find(&guard->view, call->base[0], old);
 		call->base[0] = -1;
@@ -315,6 +350,8 @@ void guard_serve(struct guard *guard)
 	struct call call;
 	int error = -ENOSYS;
 
+	while (guard->workers && waitpid(-1, NULL, WNOHANG) > 0)
+		guard->workers--;
 	call.layout = find_layout(request->data.nr);
 	for (int i = 0; i < 2; i++) {
 		call.base[i] = call.place[i].dir = -1;

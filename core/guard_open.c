@@ -2,10 +2,12 @@
 /* open(2) with O_CREAT, without ever waiting in the agent itself. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -18,19 +20,35 @@
 #define MAX_RACES 100
 #define MAX_WORKERS 128
 #define LOOK_EVERY_MS 20
+#define KNOWN_FLAGS                                                     \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | \
+	 O_NONBLOCK | O_DSYNC | O_SYNC | O_ASYNC | O_DIRECT | O_NOFOLLOW | \
+	 O_NOATIME | O_CLOEXEC)
 #define TTY makedev(5, 0)
 
-/* struct opening - what is to be opened, and how */
+/* struct opening - what is to be opened, and how; @magic: by a magic link */
 struct opening {
 	struct guard *guard;
 	const struct guard_place *place;
 	int flags;
 	mode_t mode;
+	bool magic;
 };
 
+/*
+ * Not by O_NOFOLLOW: that stays among the flags of the file, for all to see.
+ * Other flags than the kernel knows it passes over in open(2).
+ */
 static int open_place(const struct opening *o, int flags)
 {
-	return openat(o->place->dir, o->place->name, flags, o->mode);
+	struct open_how how = {
+		.flags = (unsigned int)(flags & KNOWN_FLAGS),
+		.mode = flags & O_CREAT ? o->mode & 07777 : 0,
+		.resolve = o->magic ? 0 : RESOLVE_NO_SYMLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, o->place->dir, o->place->name, &how,
+			    sizeof(how));
 }
 
 static int answer(const struct opening *o, int fd)
@@ -39,7 +57,6 @@ static int answer(const struct opening *o, int fd)
 	if (!(o->flags & O_NONBLOCK))
 		(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	notify_answer_fd(&o->guard->notify, fd, o->flags & O_CLOEXEC);
-	close(fd);
 	return GUARD_ANSWERED;
 }
 
@@ -86,8 +103,6 @@ static int open_apart(const struct opening *o, int flags)
 	struct guard *guard = o->guard;
 	pid_t pid;
 
-	while (guard->workers && waitpid(-1, NULL, WNOHANG) > 0)
-		guard->workers--;
 	if (guard->workers >= MAX_WORKERS)
 		return -ENFILE;
 	pid = fork();
@@ -191,7 +206,7 @@ static int open_there(const struct opening *o, int flags, const struct stat *st)
 
 static int open_existing(const struct opening *o, const struct stat *st)
 {
-	int flags = o->flags | O_NOFOLLOW;
+	int flags = o->flags;
 
 	if (flags & O_EXCL)
 		return -EEXIST;
@@ -206,7 +221,7 @@ static int open_existing(const struct opening *o, const struct stat *st)
 }
 
 /* A magic link leads to what is open already: nothing is made. */
-static int open_magic(const struct opening *o)
+static int open_magic(struct opening *o)
 {
 	const struct guard_view *view = &o->guard->view;
 	int flags = o->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW);
@@ -216,6 +231,7 @@ static int open_magic(const struct opening *o)
 
 	if (guard_place_resolvers(view, o->place))
 		return -EACCES;
+	o->magic = true;
 	if (own)
 		guard_powers(o->guard, true);
 	if (fstatat(o->place->dir, o->place->name, &st, 0))
@@ -233,7 +249,7 @@ static int create(const struct opening *o)
 
 	if (guard_denies(&o->guard->rules, o->place->real, false))
 		return -EROFS;
-	fd = open_place(o, o->flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_place(o, o->flags | O_EXCL | O_CLOEXEC);
 	return fd < 0 ? -errno : answer(o, fd);
 }
 
@@ -250,16 +266,16 @@ static int open_once(const struct opening *o, struct stat *st, bool *link)
 int guard_open(struct guard *guard, struct guard_place *place, int flags,
 	       mode_t mode)
 {
-	struct opening o = { guard, place, flags, mode };
+	struct opening o = { guard, place, flags, mode, false };
 	int error, links = 0, races = 0;
 	struct stat st;
 	bool link;
 
-	if (flags & (O_DIRECTORY | O_PATH))
-		return -EINVAL;
 	do {
-		if (guard_place_special(place) || guard_place_slash(place))
+		if (guard_place_slash(place))
 			return -EISDIR;
+		if (guard_place_special(place))
+			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		error = open_once(&o, &st, &link);
 		if (link)
 			error = ++links > MAX_LINKS ? -ELOOP

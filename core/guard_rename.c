@@ -132,8 +132,9 @@ static int judge(const struct guard_rules *rules,
 {
 	struct stat st;
 
+	/* What is not there can't be moved: the kernel says so. */
 	if (fstatat(from->dir, from->name, &st, AT_SYMLINK_NOFOLLOW))
-		return -errno;
+		return guard_denies(rules, to, false) ? -errno : 0;
 	if (guard_denies(rules, to, S_ISLNK(st.st_mode)))
 		return -EROFS;
 	return S_ISDIR(st.st_mode) ? judge_folder(rules, from, to) : 0;

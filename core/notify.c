@@ -75,26 +75,33 @@ bool notify_valid(const struct notify *notify)
 		     &notify->request->id) == 0;
 }
 
-void notify_answer(const struct notify *notify, int error)
+static void answer(const struct notify *notify, int value, int error)
 {
-	struct seccomp_notif_resp answer = { .id = notify->request->id,
-					     .error = error };
+	struct seccomp_notif_resp response = { .id = notify->request->id,
+					       .val = value,
+					       .error = error };
 
 	/* ENOENT: the caller was killed. */
-	(void)ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	(void)ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+void notify_answer(const struct notify *notify, int error)
+{
+	answer(notify, 0, error);
 }
 
 void notify_answer_fd(const struct notify *notify, int fd, bool cloexec)
 {
 	struct seccomp_notif_addfd add = {
 		.id = notify->request->id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (unsigned int)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
+	int number = ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int error = number < 0 ? -errno : 0;
 
-	if (ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
-		notify_answer(notify, -errno);
+	close(fd);
+	answer(notify, error ? 0 : number, error);
 }
 
 ssize_t notify_read(pid_t pid, uint64_t address, void *buffer, size_t size)

@@ -64,8 +64,12 @@ bool notify_valid(const struct notify *notify);
 void notify_answer(const struct notify *notify, int error);
 
 /**
- * notify_answer_fd() - let the call return a descriptor: a copy of @fd
- * @cloexec: the copy closes at exec
+ * notify_answer_fd() - let the call return a descriptor
+ *
+ * Ours is closed before the caller goes on: a file that we have open for
+ * writing could not be executed, or leased.
+ * @fd: taken over
+ * @cloexec: the caller's closes at exec
  */
 void notify_answer_fd(const struct notify *notify, int fd, bool cloexec);
 
