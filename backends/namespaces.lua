@@ -212,10 +212,10 @@ function namespaces.compile(profile, rules, ctx, plan)
     return nil, "allowNestedUserNamespaces can't be held for root: parts of /proc must be read-only for uid 0, and "
       .. "the kernel then refuses a nested /proc; run as an ordinary user, or leave it out"
   end
-  local guard = profile.filesystem.createGuard == "supervisor"
+  local guard = rules.guard ~= nil
   if profile.nested and guard then
-    return nil, "filesystem.createGuard = \"supervisor\" can't be held with allowNestedUserNamespaces: in a namespace of "
-      .. "its own a command can give a folder another path; leave out one of them"
+    return nil, "filesystem.createGuard = \"supervisor\" can't be held with allowNestedUserNamespaces: in a namespace "
+      .. "of its own a command can give a folder another path; leave out one of them"
   end
   mounts_of(rules, plan)
   plan.placeholders = {}
@@ -230,7 +230,7 @@ function namespaces.compile(profile, rules, ctx, plan)
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard }
   if guard then
-    plan.guard = require("srt.create_guard").table(rules)
+    plan.guard = require("srt.create_guard").table(rules.guard)
     plan.guard.notify = seccomp.notified()
   end
   plan.env = environment(profile, ctx)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -27,12 +28,18 @@
 /* Makes the calling process an agent that holds nothing it does not need. */
 static int settle(const struct plan *plan, struct guard *guard, int socket)
 {
+	struct rlimit files;
 	struct stat st;
 	int error;
 
 	sys_close_all_but(0, &socket, 1);
 	prctl(PR_SET_NAME, "srt-lua-guard");
 	(void)setpgid(0, 0);
+	/* The caller's limit is for the command. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
 	*guard = (struct guard){
 		.keep = plan->caps,
 		.caps = plan->caps,
@@ -157,8 +164,7 @@ int create_guard_enter(const struct plan *plan, int agent,
 		return error;
 	listener = notify_install(&program);
 	free(program.filter);
-	error = listener < 0 ? listener
-			     : sys_send(socket, "", 1, &listener, 1);
+	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
 	/* An agent that could not settle has said why already. */
 	if ((!error || error == -EPIPE) &&
 	    sys_receive(socket, &answer, sizeof(answer), NULL, NULL) ==

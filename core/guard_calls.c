@@ -25,8 +25,8 @@ enum what { OPEN, MKDIR, MKNOD, SYMLINK, LINK, RENAME };
 static const struct layout {
 	int number;
 	enum what what;
-	int8_t dir[2], path[2];
-	int8_t flags, mode, device;
+	short dir[2], path[2];
+	short flags, mode, device;
 } layouts[] = {
 #ifdef SYS_open
 	{ SYS_open, OPEN, { NONE, NONE }, { NONE, 0 }, 1, 2, NONE },
@@ -121,9 +121,8 @@ static int copy_base(const struct guard *guard, struct call *call, int i)
 {
 	const struct notify *notify = &guard->notify;
 	const struct layout *layout = call->layout;
-	int dir = layout->dir[i] == NONE
-			  ? AT_FDCWD
-			  : (int)argument(guard, layout->dir[i]);
+	int dir = layout->dir[i] == NONE ? AT_FDCWD
+					 : (int)argument(guard, layout->dir[i]);
 	bool empty = layout->what == LINK && i == 0 &&
 		     (call->flags & AT_EMPTY_PATH) && !call->place[0].text[0];
 
@@ -153,7 +152,7 @@ static int copy_name(const struct guard *guard, struct call *call, int i)
 }
 
 /* Everything is read here, once. */
-static int copy_call(const struct guard *guard, struct call *call,
+static int copy_call(struct guard *guard, struct call *call,
 		     struct notify_caller *caller)
 {
 	const struct layout *layout = call->layout;
@@ -291,8 +290,8 @@ static int check_flags(const struct call *call)
 		wrong = flags & (O_DIRECTORY | O_PATH);
 		break;
 	case LINK:
-		wrong = flags & ~(unsigned int)(AT_EMPTY_PATH |
-						AT_SYMLINK_FOLLOW);
+		wrong = flags &
+			~(unsigned int)(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW);
 		break;
 	case RENAME:
 		wrong = flags & ~(unsigned int)(RENAME_NOREPLACE |

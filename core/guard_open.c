@@ -20,8 +20,8 @@
 #define MAX_RACES 100
 #define MAX_WORKERS 128
 #define LOOK_EVERY_MS 20
-#define KNOWN_FLAGS                                                     \
-	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | \
+#define KNOWN_FLAGS                                                        \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |    \
 	 O_NONBLOCK | O_DSYNC | O_SYNC | O_ASYNC | O_DIRECT | O_NOFOLLOW | \
 	 O_NOATIME | O_CLOEXEC)
 #define TTY makedev(5, 0)
@@ -53,9 +53,6 @@ static int open_place(const struct opening *o, int flags)
 
 static int answer(const struct opening *o, int fd)
 {
-	/* Only we must not wait. */
-	if (!(o->flags & O_NONBLOCK))
-		(void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	notify_answer_fd(&o->guard->notify, fd, o->flags & O_CLOEXEC);
 	return GUARD_ANSWERED;
 }
@@ -73,7 +70,7 @@ static void wait_in_open(const struct opening *o, int flags)
 		.it_interval.tv_usec = LOOK_EVERY_MS * 1000,
 		.it_value.tv_usec = LOOK_EVERY_MS * 1000,
 	};
-	const struct notify *notify = &o->guard->notify;
+	struct notify *notify = &o->guard->notify;
 	struct notify_caller caller = { 0 };
 	sigset_t alarm;
 	int fd;
@@ -194,6 +191,9 @@ static int open_there(const struct opening *o, int flags, const struct stat *st)
 			fd = open_terminal(o, flags | O_NONBLOCK);
 		else
 			fd = open_place(o, flags | O_NONBLOCK);
+		/* Only we must not wait. */
+		if (fd >= 0 && !(o->flags & O_NONBLOCK))
+			(void)fcntl(fd, F_SETFL, o->flags);
 		if (fd >= 0)
 			return answer(o, fd);
 		if (fd < -1)
@@ -208,8 +208,6 @@ static int open_existing(const struct opening *o, const struct stat *st)
 {
 	int flags = o->flags;
 
-	if (flags & O_EXCL)
-		return -EEXIST;
 	if (S_ISLNK(st->st_mode))
 		return -ELOOP;
 	if (guard_denies(&o->guard->rules, o->place->real, false)) {
@@ -245,10 +243,14 @@ static int open_magic(struct opening *o)
 
 static int create(const struct opening *o)
 {
+	struct stat st;
 	int fd;
 
 	if (guard_denies(&o->guard->rules, o->place->real, false))
-		return -EROFS;
+		return fstatat(o->place->dir, o->place->name, &st,
+			       AT_SYMLINK_NOFOLLOW)
+			       ? -EROFS
+			       : -EEXIST;
 	fd = open_place(o, o->flags | O_EXCL | O_CLOEXEC);
 	return fd < 0 ? -errno : answer(o, fd);
 }
@@ -257,9 +259,11 @@ static int create(const struct opening *o)
 static int open_once(const struct opening *o, struct stat *st, bool *link)
 {
 	*link = false;
+	if (o->flags & O_EXCL)
+		return create(o);
 	if (fstatat(o->place->dir, o->place->name, st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? create(o) : -errno;
-	*link = S_ISLNK(st->st_mode) && !(o->flags & (O_EXCL | O_NOFOLLOW));
+	*link = S_ISLNK(st->st_mode) && !(o->flags & O_NOFOLLOW);
 	return *link ? 0 : open_existing(o, st);
 }
 
@@ -278,10 +282,10 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		error = open_once(&o, &st, &link);
 		if (link)
-			error = ++links > MAX_LINKS ? -ELOOP
-						    : guard_place_follow(
-							      &guard->view,
-							      place, &st);
+			error = ++links > MAX_LINKS
+					? -ELOOP
+					: guard_place_follow(&guard->view,
+							     place, &st);
 		if (link && error == 1)
 			return open_magic(&o);
 		/* The host makes names, too. */

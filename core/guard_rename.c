@@ -70,9 +70,9 @@ static int look_at(struct move *move, int dir, const struct dirent *entry,
 	    !guard_pattern_denies(move->rules, move->from, link))
 		error = -EROFS;
 	else if (entry->d_type == DT_DIR) {
-		int fd = openat(dir, entry->d_name,
-				O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-					O_CLOEXEC);
+		int fd =
+			openat(dir, entry->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 		error = fd < 0 ? -EXDEV : look(move, fd, depth + 1);
 	}

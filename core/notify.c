@@ -165,20 +165,41 @@ static uint64_t field(const char *text, const char *name, int base)
 	return at ? strtoull(at + strlen(name), NULL, base) : 0;
 }
 
-int notify_status(const struct notify *notify, pid_t pid,
-		  struct notify_caller *caller)
+static int open_status(struct notify *notify, struct notify_kept *kept,
+		       pid_t pid)
 {
-	/* The name, which the caller chooses, comes first and has no newline. */
-	char name[32], text[16384];
-	owned_fd int fd = -1;
-	ssize_t size;
-	uint64_t held_back;
+	char name[32];
+	int fd;
 
 	snprintf(name, sizeof(name), "%d/status", (int)pid);
 	fd = openat(notify->proc, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	size = read(fd, text, sizeof(text) - 1);
+	if (kept->pid)
+		close(kept->fd);
+	*kept = (struct notify_kept){ pid, fd };
+	return 0;
+}
+
+int notify_status(struct notify *notify, pid_t pid,
+		  struct notify_caller *caller)
+{
+	/* The name, which the caller chooses, comes first and has no newline.
+	 */
+	char text[16384];
+	struct notify_kept *kept = &notify->kept[pid % NOTIFY_KEPT];
+	ssize_t size = -1;
+	uint64_t held_back;
+	int error;
+
+	if (kept->pid == pid)
+		size = pread(kept->fd, text, sizeof(text) - 1, 0);
+	if (size <= 0) {
+		error = open_status(notify, kept, pid);
+		if (error)
+			return error;
+		size = pread(kept->fd, text, sizeof(text) - 1, 0);
+	}
 	if (size <= 0)
 		return size ? -errno : -ESRCH;
 	text[size] = '\0';
@@ -188,8 +209,8 @@ int notify_status(const struct notify *notify, pid_t pid,
 	caller->umask = (mode_t)field(text, "\nUmask:", 8) & 0777;
 	caller->caps = field(text, "\nCapEff:", 16);
 	held_back = field(text, "\nSigBlk:", 16) | field(text, "\nSigIgn:", 16);
-	caller->pending = (field(text, "\nSigPnd:", 16) |
-			   field(text, "\nShdPnd:", 16)) &
-			  ~held_back;
+	caller->pending =
+		(field(text, "\nSigPnd:", 16) | field(text, "\nShdPnd:", 16)) &
+		~held_back;
 	return 0;
 }

@@ -11,16 +11,32 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* How many threads' status files are kept open. */
+#define NOTIFY_KEPT 32
+
+/**
+ * struct notify_kept - /proc/PID/status, opened before
+ *
+ * It goes on to tell of that thread, and of no later one with the same id.
+ * @fd: owned, where @pid is not 0
+ */
+struct notify_kept {
+	pid_t pid;
+	int fd;
+};
+
 /**
  * struct notify - the receiving end of a filter with SECCOMP_RET_USER_NOTIF
  * @listener: owned
  * @proc: owned O_PATH descriptor of /proc, in the callers' PID namespace
  * @room: bytes that the kernel wants at @request
  * @request: owned
+ * @kept: by the last bits of the id
  */
 struct notify {
 	int listener;
 	int proc;
+	struct notify_kept kept[NOTIFY_KEPT];
 	size_t room;
 	struct seccomp_notif *request;
 };
@@ -92,7 +108,8 @@ ssize_t notify_read_path(pid_t pid, uint64_t address, char path[PATH_MAX]);
 /**
  * notify_path_fd() - where a descriptor of the caller leads, as O_PATH
  * @flags: O_DIRECTORY or 0
- * Return: descriptor owned by the caller, or -errno, -EBADF where there is none.
+ * Return: descriptor owned by the caller, or -errno, -EBADF where there is
+ * none.
  */
 int notify_path_fd(const struct notify *notify, pid_t pid, int fd, int flags);
 
@@ -114,7 +131,7 @@ struct notify_caller {
 };
 
 /** notify_status() - read /proc/PID/status. Return: 0 or -errno. */
-int notify_status(const struct notify *notify, pid_t pid,
+int notify_status(struct notify *notify, pid_t pid,
 		  struct notify_caller *caller);
 
 #endif

@@ -264,8 +264,7 @@ static void read_guard(struct reader *r, struct guard_table *guard)
 		int at = lua_gettop(r->L);
 
 		guard->on = true;
-		guard->paths =
-			read_strings(r, at, "paths", &guard->path_count);
+		guard->paths = read_strings(r, at, "paths", &guard->path_count);
 		read_guard_lists(r, at, guard);
 		guard->notify =
 			read_rules(r, at, "notify", &guard->notify_count);

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The names that nothing inside may make, as the table that the agent of createGuard asks for each of them. It is compiled
--- from the decisions on paths (srt.decide_path) and says the same, in a form that C can search fast; core/guard_rules.h
--- says what each kind holds.
+-- The names that nothing inside may make, as the table that the agent of createGuard asks for each of them. It is
+-- compiled from the decisions on paths (srt.decide_path) and says the same, in a form that C can search fast;
+-- core/guard_rules.h says what each kind holds.
 local create_guard = {}
 
 --- The folder below which only the last component of a path decides whether a pattern matches it, if there is one:
@@ -21,15 +21,15 @@ local function sorted(map)
   return list
 end
 
---- @param rules table from srt.decide_path: guarded, by path; guardedGlobs, a list of patterns; guardedNames, a list of
---- {name=, top=}
+---@param guard {paths: table, globs: string[], names: table[]} of the decisions: exact paths as keys, patterns, and
+--- {name=, top=} for names that hold anywhere below a folder
 ---@return {paths: string[], globs: table[], names: table[]}
-function create_guard.table(rules)
-  local out = { paths = sorted(rules.guarded), globs = {}, names = {} }
-  for i, pattern in ipairs(rules.guardedGlobs) do
+function create_guard.table(guard)
+  local out = { paths = sorted(guard.paths), globs = {}, names = {} }
+  for i, pattern in ipairs(guard.globs) do
     out.globs[i] = { pattern = pattern, floating = create_guard.floating(pattern) }
   end
-  for i, rule in ipairs(rules.guardedNames) do out.names[i] = { name = rule.name, top = rule.top } end
+  for i, rule in ipairs(guard.names) do out.names[i] = { name = rule.name, top = rule.top } end
   return out
 end
 

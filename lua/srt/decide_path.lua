@@ -111,8 +111,8 @@ end
 local function hold_place(rules, entry, missing, whole)
   local parent = paths.parent(missing)
   if not rules:at(parent).write then return end
-  if rules.createGuard and whole then
-    rules.guarded[whole] = rules.guarded[whole] or entry
+  if rules.guard and whole then
+    put(rules.guard.paths, whole, entry)
     return note(rules, entry, "does not exist: nothing inside can make " .. whole)
   end
   local st = sys.stat(parent)
@@ -213,8 +213,8 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    guarded = {}, guardedGlobs = {}, guardedNames = {}, createGuard = lists.createGuard == "supervisor",
-    tempDir = ctx.tempDir }, Rules)
+    tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } or nil
+  }, Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
@@ -240,7 +240,7 @@ local function step(rules, path, state)
     state.read, state.readRule = true, write
   end
   state.allowWrite = write or state.allowWrite
-  state.denyWrite = state.denyWrite or rules.denyWrite[path] or rules.guarded[path]
+  state.denyWrite = state.denyWrite or rules.denyWrite[path] or rules.guard and rules.guard.paths[path]
   state.finalWrite = state.finalWrite or rules.finalWrite[path]
   state.finalRead = state.finalRead or rules.finalRead[path]
 end

@@ -13,7 +13,7 @@
 #include "core/guard_rules.h"
 #include "core/util.h"
 
-static const char *paths[] = { "/w/no",	 "/w/a/b/c", "/w/a-b", "/w/a",
+static const char *paths[] = { "/w/no",	 "/w/a/b/c", "/w/a-b",	 "/w/a",
 			       "/w/dir", "/w/dir/x", "/q/\xff/z" };
 static struct guard_glob globs[] = {
 	{ "/w/**/.env", "/w" },
@@ -101,8 +101,7 @@ static void every_row(void **state)
 	(void)state;
 	assert_int_equal(guard_rules_compile(&table, &rules), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (guard_denies(&rules, rows[i].path, false) !=
-		    rows[i].denied)
+		if (guard_denies(&rules, rows[i].path, false) != rows[i].denied)
 			fail_msg("line %d: %s", rows[i].line, rows[i].path);
 		if (guard_denies(&rules, rows[i].path, true) != rows[i].link)
 			fail_msg("line %d: link %s", rows[i].line,

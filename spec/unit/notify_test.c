@@ -163,9 +163,8 @@ static void what_a_caller_is_like(void **state)
 	(void)state;
 	assert_int_equal(notify_receive(&notify), 0);
 	assert_int_equal(notify.request->pid, pid);
-	assert_int_equal(notify_read_path(pid, notify.request->data.args[1],
-					  path),
-			 6);
+	assert_int_equal(
+		notify_read_path(pid, notify.request->data.args[1], path), 6);
 	assert_string_equal(path, "a name");
 	assert_int_equal(notify_status(&notify, pid, &caller), 0);
 	assert_int_equal(caller.tgid, pid);
