@@ -212,7 +212,7 @@ function namespaces.compile(profile, rules, ctx, plan)
     return nil, "allowNestedUserNamespaces can't be held for root: parts of /proc must be read-only for uid 0, and "
       .. "the kernel then refuses a nested /proc; run as an ordinary user, or leave it out"
   end
-  local guard = rules.guard ~= nil
+  local guard = rules.guard and true or false
   if profile.nested and guard then
     return nil, "filesystem.createGuard = \"supervisor\" can't be held with allowNestedUserNamespaces: in a namespace "
       .. "of its own a command can give a folder another path; leave out one of them"

@@ -213,8 +213,7 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } or nil
-  }, Rules)
+    tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } }, Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from lib import LONG, PUBLIC, as_everyone, main, need
+from lib import LONG, PUBLIC, ROOT, as_everyone, main, need
 from running import Running, arguments, state, tag, until
 
 CALLS = shutil.copy(pathlib.Path(__file__).with_name("calls.py"), PUBLIC)
@@ -185,6 +185,63 @@ for i in range(int(sys.argv[1])):
 stop.append(1); thread.join()
 print("ok")
 """
+
+
+class Tables(Guard):
+    """Patterns and names, put into the table by hand: lists come from elsewhere."""
+
+    ROWS = """
+local guard = require "srt.create_guard"
+local plain = guard.table
+function guard.table(rules)
+  rules.globs = { TOP .. "/**/.env", TOP .. "/keys/*.pem", TOP .. "/[kl]ocks/?" }
+  rules.names = { { name = ".bashrc" }, { name = ".vcs/hooks", top = TOP }, { name = "a1/b/c" } }
+  return plain(rules)
+end
+"""
+
+    def works(self, script, **more):
+        tree = self.path("tree")
+        for folder in ("lua", "backends", "policies"):
+            shutil.copytree(os.path.join(ROOT, folder), os.path.join(tree, folder))
+        with open(os.path.join(tree, "backends/namespaces.lua"), "a+") as file:
+            file.seek(0)
+            text = file.read()
+            file.truncate(0)
+            file.write("local TOP = %r\n%s%s" % (self.w, self.ROWS, text))
+        self.own(tree)
+        return super().works(script, env={"SRT_LUA_PATH": tree}, **more)
+
+    @as_everyone
+    def test_names_and_patterns(self):
+        self.works("""no() { if "$@" 2>/dev/null; then echo "made: $*"; exit 1; fi; }
+            mkdir -p x/y keys locks kocks
+            no mkdir .env; no mkdir x/y/.env; no touch x/.env; no ln -s f x/.env; no cp /etc/passwd x/y/.env
+            no touch .bashrc; no mkdir x/.bashrc; no touch keys/a.pem; touch keys/a.pub; no touch locks/1; touch locks/12
+            no touch /dev/shm/.bashrc; no ln /etc/hostname .bashrc; no mkfifo .bashrc
+            mkdir .vcs; no mkdir .vcs/hooks; mkdir .vcs/other; mkdir x/.vcs; no touch x/.vcs/hooks
+            # A folder may not bring them.
+            mkdir -p p/hooks p/a; no mv p q/.vcs; no mv -T p x/y/.vcs; rmdir p/hooks; mv p x/y/.vcs; no mv x/y/.vcs/a x/y/.vcs/hooks
+            mkdir -p new; touch new/a.pem new/k; rm -r keys; no mv new keys; no ln -s /dev/shm keys; rm new/a.pem; mv new keys
+            ln -s /dev/shm link; mv keys k; no mv -T link keys; no mv -T link x/a1
+            mkdir a1; no ln -s ../x a1/b; mkdir a1/b; no touch a1/b/c; mkdir -p m/b; ln -s x m/b/z; mv a1 n; no touch m/../n/../m/b/.env
+            mv -T m a1; mv a1 m; ln -s x m/b/c; no mv m a1; rm m/b/c; rm -r m/b; ln -s ../x m/b; no mv m a1
+            # Where the tree is another one, the pattern counts for what comes in.
+            mkdir -p /dev/shm/in/sub; touch /dev/shm/in/sub/.env; no mv /dev/shm/in ./in; rm -rf /dev/shm/in
+            mkdir big; cd big; python3 -c 'for i in range(500): open("f%d" % i, "w").close()'; cd ..; mv big locks/xx
+            touch x/.envy x/bashrc; mv x x2; mv x2 x; mv x/y y""")
+
+    @as_everyone
+    def test_exchange(self):
+        self.works("""mkdir -p keys other; touch other/a.pem other/b
+            cat >x.py <<-E
+                import ctypes, errno
+                c = ctypes.CDLL(None, use_errno=True)
+                for a, b in ((b"keys", b"other"), (b"other", b"keys")):
+                    assert c.renameat2(-100, a, -100, b, 2) == -1 and ctypes.get_errno() == errno.EROFS
+            E
+            sed -i 's/^ *//; s/^assert/    assert/' x.py; python3 x.py; rm other/a.pem
+            python3 -c 'import ctypes; assert ctypes.CDLL(None).renameat2(-100, b"keys", -100, b"other", 2) == 0'; ls keys/b""")
 
 
 class Races(Guard):
