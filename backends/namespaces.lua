@@ -159,6 +159,11 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "allowNestedUserNamespaces can't be held for root: parts of /proc must be read-only for uid 0, and "
       .. "the kernel then refuses a nested /proc; run as an ordinary user, or leave it out"
   end
+  local guard = rules.guard and true or false
+  if profile.nested and guard then
+    return nil, "filesystem.createGuard = \"supervisor\" can't be held with allowNestedUserNamespaces: in a namespace "
+      .. "of its own a command can give a folder another path; leave out one of them"
+  end
   mounts_of(rules, plan)
   plan.placeholders = {}
   for path in pairs(rules.placeholders) do plan.placeholders[#plan.placeholders + 1] = path end
@@ -170,7 +175,11 @@ function namespaces.compile(profile, rules, ctx)
   plan.scopeSignals = ctx.features.landlock >= 6
   plan.listen = profile.network.enabled and { PROXY_PORT } or {}
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals }
+    groupSignals = plan.scopeSignals, guard = guard }
+  if guard then
+    plan.guard = require("srt.create_guard").table(rules.guard)
+    plan.guard.notify = seccomp.notified()
+  end
   plan.env = environment(profile, ctx)
   return plan
 end

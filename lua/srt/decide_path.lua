@@ -131,7 +131,7 @@ local function add_deny(rules, list, entry)
     put(rules[list], resolved.real, entry)
     rules.types[resolved.real] = resolved.type
   elseif resolved.missing and list == "denyWrite" then
-    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing }
+    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing, whole = resolved.whole }
   elseif resolved.code == "ELOOP" then
     rules:note(entry, "is a loop of symbolic links, so it protects nothing but these")
   elseif resolved.closed and rules:at(resolved.closed).write then
@@ -171,7 +171,8 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, tempDir = ctx.tempDir }, Rules)
+    makeable = {}, tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } },
+    Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
@@ -184,7 +185,7 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
   add_mounts(rules)
   if profile.protection then require("srt.protect").add(rules, profile.protection, ctx, add_deny) end
-  for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing) end
+  for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
   return rules
 end
 
@@ -228,7 +229,7 @@ local function step(rules, path, state)
     state.read, state.readRule = true, write
   end
   state.allowWrite = write or state.allowWrite
-  state.denyWrite = state.denyWrite or rules.denyWrite[path]
+  state.denyWrite = state.denyWrite or rules.denyWrite[path] or rules.guard and rules.guard.paths[path]
   state.finalWrite = state.finalWrite or rules.finalWrite[path]
   state.finalRead = state.finalRead or rules.finalRead[path]
 end

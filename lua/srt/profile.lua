@@ -61,6 +61,7 @@ local function filesystem(self, values, budget)
     out[name] = list
   end
   out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
+  out.createGuard = scalar(values, "filesystem.createGuard", "scan")
   for _, file in ipairs(self.ctx.policyFiles or {}) do
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }

@@ -72,8 +72,8 @@ local filesystem = section("What the command may read and write.", {
   denyWrite = list("path", "Paths kept read-only inside an allowed one."),
   denyDelete = later(list("path", "Paths that may be edited, not unlinked or renamed.")),
   protect = list("protected", "More names that are protected like .git/hooks."),
-  createGuard = later(node("enum", "How creation of protected names is held.",
-    { values = { "scan", "supervisor" }, default = "scan" })),
+  createGuard = node("enum", "How creation of protected names is held.",
+    { values = { "scan", "supervisor" }, default = "scan" }),
   newRepositories = node("enum", "What happens to hooks and commands of repositories made during a run.",
     { values = { "quarantine", "report", "allow" }, default = "quarantine" }),
   allowGitConfig = flag("Lets .git/config be written.", { warn = "a command can name programs in .git/config that git "

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua run: a command under a policy, from the first check to its exit status.
+local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local run = {}
