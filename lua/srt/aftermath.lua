@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- When a run has ended: removes what is left of it on the host, looks again for protected names and for repositories, and
--- puts aside what would make the host run code and was not there at the start. It never deletes what it has not made, and
--- never overwrites: a name gets a suffix that nothing looks for.
+-- When a run has ended: removes what is left of it on the host, looks again for protected names and for repositories,
+-- and puts aside what would make the host run code and was not there at the start. It never deletes what it has not
+-- made, and never overwrites: a name gets a suffix that nothing looks for.
 local paths = require "srt.paths"
 local places = require "srt.places"
 local protected = require "srt.protected"
@@ -73,8 +73,9 @@ local function names(self)
   for _, place in ipairs(record.places) do held[place] = true end
   for _, item in ipairs(look.found) do
     local path, dir = item.path, paths.parent(item.path)
-    local inRepository = item.entry.where == "git" and look.gits[dir] and not record.gits[dir]
-    if not record.seen[path] and not held[path] and not inRepository and writable(self, path) and not places.is(path) then
+    local known = record.seen[path] or held[path]
+      or (item.entry.where == "git" and look.gits[dir] and not record.gits[dir])
+    if not known and writable(self, path) and not places.is(path) then
       if item.entry.name == ".git" then
         self.pointers[#self.pointers + 1] = item
       else

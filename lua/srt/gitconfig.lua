@@ -4,14 +4,18 @@
 
 local gitconfig = {}
 
-local function boolean(value)
-  return value == nil or value:lower():find("^%s*$") ~= nil
-    or ({ ["true"] = 1, ["false"] = 1, yes = 1, no = 1, on = 1, off = 1 })[value:lower()] ~= nil or value:find("^%d+$") ~= nil
+local BOOLEAN = { [""] = true, ["true"] = true, ["false"] = true, yes = true, no = true, on = true, off = true }
+
+local function program(value)
+  return value ~= nil and not BOOLEAN[value:lower()] and not value:find("^%d+$")
 end
 
-local function program(value) return not boolean(value) end
-local function transport(value) return value ~= nil and (value:find("::", 1, true) ~= nil or value:find("^%s*%-") ~= nil) end
+local function transport(value)
+  return value ~= nil and (value:find("::", 1, true) ~= nil or value:find("^%s*%-") ~= nil)
+end
+
 local function bang(value) return value ~= nil and value:find("!", 1, true) ~= nil end
+
 local function any() return true end
 
 -- section → name → does this value count? "*" stands for every name; subsections don't matter.
@@ -20,7 +24,8 @@ gitconfig.EXECUTING = {
     askpass = any, alternaterefscommand = any, worktree = any },
   credential = { helper = any }, sequence = { editor = any }, pager = { ["*"] = program },
   diff = { external = any, textconv = any, command = any }, difftool = { cmd = any, path = any },
-  merge = { driver = any }, mergetool = { cmd = any, path = any }, filter = { clean = any, smudge = any, process = any },
+  merge = { driver = any }, mergetool = { cmd = any, path = any },
+  filter = { clean = any, smudge = any, process = any },
   gpg = { program = any, defaultkeycommand = any }, interactive = { difffilter = any }, tar = { command = any },
   alias = { ["*"] = any }, include = { ["*"] = any }, includeif = { ["*"] = any }, hook = { ["*"] = any },
   remote = { uploadpack = any, receivepack = any, vcs = any, url = transport, pushurl = transport },
@@ -52,7 +57,7 @@ local function value_of(text)
       break
     elseif c == "\t" and (quoted or not text:find("^%s*$", i)) then
       return nil, "a tab in a value"
-    else
+    elseif out[1] or quoted or c ~= " " and c ~= "\t" then
       out[#out + 1] = c
       if quoted or c ~= " " and c ~= "\t" then kept = #out end
     end

@@ -51,8 +51,8 @@ function hardlinks.cover(rules, files, bases)
         local item = wanted[key(st)]
         if item and rules:at(path).write then
           local rule = rules.denyWrite[item.path]
-          rules.denyWrite[path] = { given = path, path = path, literal = true, builtin = "other name of a protected file",
-            name = rule.name, why = rule.why, origin = rule.origin }
+          rules.denyWrite[path] = { given = path, path = path, literal = true, origin = rule.origin,
+            builtin = "other name of a protected file", name = rule.name, why = rule.why }
           rules.types[path] = "file"
           item.left = item.left - 1
           if item.left == 0 then count = count - 1 end
@@ -63,8 +63,8 @@ function hardlinks.cover(rules, files, bases)
   end
   for _, item in pairs(wanted) do
     if item.left > 0 then
-      rules:note(rules.denyWrite[item.path], ("has %d more names (hard links) that were not found where the command can "
-        .. "write; by such a name it would not be protected"):format(item.left), true)
+      rules:note(rules.denyWrite[item.path], ("has %d more names (hard links) that were not found where the command "
+        .. "can write; by such a name it would not be protected"):format(item.left), true)
     end
   end
 end

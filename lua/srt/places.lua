@@ -42,7 +42,8 @@ local function can_make(rules, folder)
   local known = rules.makeable[folder]
   if known == nil then
     local st = rules:at(folder).write and sys.stat(folder)
-    known = st and st.type == "dir" and (sys.writable(folder) or (st.uid == sys.ids() and not on_read_only(rules, folder))) or false
+    known = st and st.type == "dir"
+      and (sys.writable(folder) or (st.uid == sys.ids() and not on_read_only(rules, folder))) or false
     rules.makeable[folder] = known
   end
   return known

@@ -148,8 +148,8 @@ end
 ---@param deny fun(rules: table, list: string, entry: table) adds an entry the general way
 function protect.add(rules, settings, ctx, deny)
   if not next(rules.allowWrite) then return end
-  local self = { rules = rules, deny = deny, depth = settings.depth, files = {}, home = ctx.home and sys.realpath(ctx.home),
-    look = scan.new(protected.list(settings)) }
+  local self = { rules = rules, deny = deny, depth = settings.depth, files = {},
+    home = ctx.home and sys.realpath(ctx.home), look = scan.new(protected.list(settings)) }
   local bases = bases_of(self, ctx)
   local ok, message = scan.search(self.look, bases)
   if not ok then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Names that a command may not write whatever the policy allows: what is there makes the host run code later, outside of
--- any sandbox. This list is all there is; filesystem.protect adds to it.
+-- Names that a command may not write whatever the policy allows: what is there makes the host run code later, outside
+-- of any sandbox. This list is all there is; filesystem.protect adds to it.
 --
 -- Each: its name, a path's last components, and why. `where`: "home": only in the home directory, elsewhere it is an
 -- ordinary name; "git": only in a repository's own folder. `hold`: false where an empty directory in its place would
@@ -15,7 +15,8 @@ local AGENT = "a coding agent takes commands and hooks from it"
 local PROGRAM = "a program runs the commands in it when it starts"
 
 protected.NAMES = {
-  { ".bashrc", SHELL }, { ".bash_profile", LOGIN }, { ".bash_login", LOGIN }, { ".bash_logout", "bash runs it at its end" },
+  { ".bashrc", SHELL }, { ".bash_profile", LOGIN }, { ".bash_login", LOGIN },
+  { ".bash_logout", "bash runs it at its end" },
   { ".bash_aliases", "~/.bashrc runs it" }, { ".profile", LOGIN },
   { ".zshenv", SHELL }, { ".zshrc", SHELL }, { ".zprofile", LOGIN }, { ".zlogin", LOGIN },
   { ".zlogout", "zsh runs it at its end" },
@@ -100,8 +101,12 @@ function protected.parse(text)
   for part in (name .. "/"):gmatch("([^/]*)/") do
     if part == "" or part == "." or part == ".." then return nil, "a name has no empty, \".\" or \"..\" components" end
   end
-  if name:find("[%z*?%[%]]") then return nil, "patterns can't be held: a name that does not exist yet has to be one name" end
-  if name == ".git" then return nil, "without .git nobody could use git; .git/hooks and its like are protected already" end
+  if name:find("[%z*?%[%]]") then
+    return nil, "patterns can't be held: a name that does not exist yet has to be one name"
+  end
+  if name == ".git" then
+    return nil, "without .git nobody could use git; .git/hooks and its like are protected already"
+  end
   return name
 end
 

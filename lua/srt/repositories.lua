@@ -45,7 +45,8 @@ local function config(found, path, kind)
     end
   end
   if #bad == 0 then return end
-  if found:aside(path, "it sets " .. table.concat(keys, ", ") .. ", by which git runs programs or is led elsewhere") then
+  local why = "it sets " .. table.concat(keys, ", ") .. ", by which git runs programs or is led elsewhere"
+  if found:aside(path, why) then
     local ok, message = tidy.put(path, gitconfig.without(text, bad), st.mode & tonumber("777", 8))
     found:say(ok and ("%s has the other settings"):format(path) or ("%s can't be written: %s"):format(path, message))
   end

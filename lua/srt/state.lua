@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- State files: what each run has on the host and what it found at its start, so that another one can clean up after it.
 --
--- A file is a row of names and values, each ended by a NUL, since paths are any other bytes. Only the caller may write to
--- the folder, and no command may (lua/srt/profile.lua). Each process of a run holds its file by a lock: a file that can
--- be claimed belongs to nobody any more.
+-- A file is a row of names and values, each ended by a NUL, since paths are any other bytes. Only the caller may write
+-- to the folder, and no command may (lua/srt/profile.lua). Each process of a run holds its file by a lock: a file that
+-- can be claimed belongs to nobody any more.
 local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 local tidy = require "srt.c.tidy"

@@ -29,7 +29,8 @@ function doctor.main(args, ctx)
     ctx.out(doctor.USAGE)
     return 0
   elseif args[1] ~= "--clean" or args[2] then
-    ctx.err("srt-lua: doctor: " .. (args[1] and "unknown option or argument" or "nothing to do") .. "\n" .. doctor.USAGE)
+    local what = args[1] and "unknown option or argument" or "nothing to do"
+    ctx.err(("srt-lua: doctor: %s\n%s"):format(what, doctor.USAGE))
     return 125
   end
   local facts, message = require("srt.session").facts(ctx.program)
