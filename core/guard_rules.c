@@ -23,8 +23,8 @@ int guard_rules_compile(const struct guard_table *table,
 	rules->paths = malloc(size);
 	if (!rules->paths)
 		return -ENOMEM;
-	memcpy(rules->paths, table->paths,
-	       table->path_count * sizeof(*rules->paths));
+	for (size_t i = 0; i < table->path_count; i++)
+		rules->paths[i] = table->paths[i];
 	qsort(rules->paths, table->path_count, sizeof(*rules->paths), by_bytes);
 	return 0;
 }

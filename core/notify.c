@@ -59,6 +59,17 @@ int notify_open(struct notify *notify, int listener)
 	return 0;
 }
 
+void notify_close(struct notify *notify)
+{
+	close(notify->listener);
+	if (notify->proc >= 0)
+		close(notify->proc);
+	for (size_t i = 0; i < NOTIFY_KEPT; i++)
+		if (notify->kept[i].pid)
+			close(notify->kept[i].fd);
+	free(notify->request);
+}
+
 int notify_receive(struct notify *notify)
 {
 	/* The kernel refuses a struct that is not zeroed. */

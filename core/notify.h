@@ -56,9 +56,12 @@ int notify_install(const struct sock_fprog *program);
 /**
  * notify_open() - get ready to receive
  * @listener: is taken over
- * Return: 0 or -errno.
+ * Return: 0 or -errno; notify_close() is owed either way.
  */
 int notify_open(struct notify *notify, int listener);
+
+/** notify_close() - give up the listener; calls fail from now on (ENOSYS) */
+void notify_close(struct notify *notify);
 
 /**
  * notify_receive() - wait for a call

@@ -418,6 +418,19 @@ class Agent(Guard):
             for i in range(100): subprocess.check_call(["sh", "-c", "echo $$ >p%d" % i])'""")
         self.assertEqual(32 * 50 + 100, len(os.listdir(self.w)))
 
+    @as_everyone
+    def test_in_a_sandbox(self):
+        """One of ours in one of ours, which has no openat2."""
+        if self.user != "user":
+            return
+        inner = self.write("inner.lua", "return " + GUARD)
+        got = self.run_sh("%s run %s -- python3 %s make yes; ls" % (os.path.join(PUBLIC, "srt-lua"), inner, CALLS),
+                          '{ filesystem = { allowWrite = { "." } }, allowNestedUserNamespaces = true }')
+        self.assertEqual(0, got.code, got)
+        answers = dict(line.split(": ", 1) for line in got.out.splitlines() if ": " in line)
+        self.assertTrue(answers["openat 101"].endswith("00001"), got)
+        self.assertFalse([what for what, answer in answers.items() if answer in ("EROFS", "EACCES")], got)
+
     def test_where_the_kernel_can_not(self):
         got = self.run_sh("true", GUARD, env={"SRT_LUA_FAKE_MISSING": "seccomp_notify"})
         self.assertEqual(125, got.code, got)

@@ -183,6 +183,8 @@ static void what_a_caller_is_like(void **state)
 	notify_answer_fd(&notify, dup(notify.listener), true);
 	assert_false(notify_valid(&notify));
 	assert_int_equal(status_of(pid), 1);
+	close(fd);
+	notify_close(&notify);
 }
 
 static void make_for_ever(void)
@@ -203,6 +205,7 @@ static void a_caller_that_dies(void **state)
 	assert_false(notify_valid(&notify));
 	/* Nobody is there to be answered. */
 	notify_answer(&notify, -EACCES);
+	notify_close(&notify);
 }
 
 static void make_once(void)
@@ -219,7 +222,7 @@ static void an_agent_that_dies(void **state)
 
 	(void)state;
 	assert_int_equal(notify_receive(&notify), 0);
-	close(notify.listener);
+	notify_close(&notify);
 	assert_int_equal(status_of(pid), 3);
 }
 
@@ -241,6 +244,7 @@ static void a_second_listener(void **state)
 
 	(void)state;
 	assert_int_equal(status_of(pid), 5);
+	notify_close(&notify);
 }
 
 int main(void)
