@@ -171,8 +171,8 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } },
-    Rules)
+    makeable = {}, tempDir = ctx.tempDir }, Rules)
+  if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists.globs) end
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
@@ -183,6 +183,7 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
+  for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)
   if profile.protection then require("srt.protect").add(rules, profile.protection, ctx, add_deny) end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
