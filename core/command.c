@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "core/create_guard.h"
 #include "core/landlock.h"
 #include "core/seccomp.h"
 #include "core/system.h"
@@ -96,25 +97,29 @@ static int confine(const struct confinement *confinement,
 {
 	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
+	owned_fd int agent = -1;
 
 	if (error)
 		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
-	error = caps_drop(plan->id.caps);
-	if (error)
-		return failure_set(failure, -error, "cannot drop capabilities");
 	if (confinement->ruleset >= 0) {
 		error = landlock_enter(confinement->ruleset);
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
+	error = create_guard_start(plan, &agent, failure);
+	if (error)
+		return error;
+	error = caps_drop(plan->id.caps);
+	if (error)
+		return failure_set(failure, -error, "cannot drop capabilities");
 	error = seccomp_install(&confinement->filter);
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	return 0;
+	return create_guard_enter(plan, steal_fd(&agent), failure);
 }
 
 /* What the child works with, in memory that PID 1 sees as well. */
@@ -167,6 +172,14 @@ static int command_main(void *data)
 	_exit(125);
 }
 
+static void *map(size_t size, int sharing)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    sharing | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
 /*
  * As vfork(2), on a stack of its own: copying PID 1's page tables, and then its
  * pages one by one, would take longer than all that the child does. PID 1
@@ -181,35 +194,35 @@ static pid_t clone_command(struct start *start)
 		command_main(start);
 	return pid;
 #else
-	return clone(command_main, (char *)start + STACK_SIZE,
-		     CLONE_VM | CLONE_VFORK | SIGCHLD, start);
+	/* execvp(3) may copy all arguments to it. */
+	char *stack = map(STACK_SIZE, MAP_PRIVATE);
+	pid_t pid;
+
+	if (!stack)
+		return -1;
+	pid = clone(command_main, stack + STACK_SIZE,
+		    CLONE_VM | CLONE_VFORK | SIGCHLD, start);
+	(void)munmap(stack, STACK_SIZE);
+	return pid;
 #endif
 }
 
 int command_start(const struct confinement *confinement,
 		  struct command *command)
 {
-	/* The stack grows down to it; execvp(3) may copy all arguments. */
-	struct start *start =
-		mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	int ends[2], error;
+	/* Shared also where clone_command() forks. */
+	struct start *start = map(sizeof(*start), MAP_SHARED);
+	int ends[2], error = 0;
 
-	if (start == MAP_FAILED)
+	if (!start || pipe2(ends, O_CLOEXEC))
 		return -errno;
-	if (pipe2(ends, O_CLOEXEC)) {
-		error = -errno;
-		(void)munmap(start, STACK_SIZE);
-		return error;
-	}
 	*start = (struct start){ confinement, ends[1], 0 };
 	command->pid = clone_command(start);
-	error = command->pid < 0 ? -errno : 0;
+	if (command->pid < 0)
+		error = -errno;
 	command->report = ends[0];
 	command->missed = start->missed;
 	close(ends[1]);
-	(void)munmap(start, STACK_SIZE);
-	if (error)
-		close(ends[0]);
+	(void)munmap(start, sizeof(*start));
 	return error;
 }

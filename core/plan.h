@@ -52,12 +52,54 @@ struct seccomp_arg {
 	uint64_t value;
 };
 
-/** struct seccomp_rule - refuse @call with @error where all @args hold */
+/**
+ * struct seccomp_rule - refuse @call with @error where all @args hold
+ * @notify: instead: ask the listener
+ */
 struct seccomp_rule {
 	const char *call;
 	int error;
+	bool notify;
 	struct seccomp_arg args[3];
 	size_t arg_count;
+};
+
+/**
+ * struct guard_glob - a pattern, absolute, of names that may not be made
+ * @floating: where only the last component of a path below this folder counts;
+ *	or NULL
+ */
+struct guard_glob {
+	const char *pattern;
+	const char *floating;
+};
+
+/**
+ * struct guard_name - last components of paths that may not be made
+ * @name: one or more components
+ * @top: holds below this folder only; or NULL
+ */
+struct guard_name {
+	const char *name;
+	const char *top;
+};
+
+/**
+ * struct guard_table - names that nothing inside may make
+ * @on: an agent makes all names
+ * @paths: exact real paths, with all beneath them
+ * @notify: rules that name the calls which make names
+ */
+struct guard_table {
+	bool on;
+	const char **paths;
+	size_t path_count;
+	struct guard_glob *globs;
+	size_t glob_count;
+	struct guard_name *names;
+	size_t name_count;
+	struct seccomp_rule *notify;
+	size_t notify_count;
 };
 
 /**
@@ -75,6 +117,7 @@ struct seccomp_rule {
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
  * @keep_fds: descriptors above 2 that the command gets
+ * @guard: names that are not to be made
  */
 struct plan {
 	const char **argv;
@@ -98,6 +141,7 @@ struct plan {
 	size_t rule_count;
 	int *keep_fds;
 	size_t keep_count;
+	struct guard_table guard;
 };
 
 #endif

@@ -84,8 +84,10 @@ static int add_rule(scmp_filter_ctx context, bool foreign,
 				  : SCMP_CMP64(arg->index, op, arg->value, 0);
 	}
 	return seccomp_rule_add_array(
-		context, SCMP_ACT_ERRNO((uint16_t)rule->error), call,
-		(unsigned int)rule->arg_count, args);
+		context,
+		rule->notify ? SCMP_ACT_NOTIFY
+			     : SCMP_ACT_ERRNO((uint16_t)rule->error),
+		call, (unsigned int)rule->arg_count, args);
 }
 
 /*

@@ -172,7 +172,9 @@ static void read_rule(struct reader *r, int table, struct seccomp_rule *rule)
 	size_t n;
 
 	rule->call = text_field(r, table, "call", true);
-	rule->error = (int)integer_at(r, table, "errno");
+	rule->notify = flag_at(r, table, "notify");
+	if (!rule->notify)
+		rule->error = (int)integer_at(r, table, "errno");
 	n = push_list(r, table, "args");
 	if (n > ARRAY_SIZE(rule->args))
 		luaL_error(r->L, "plan.seccomp: too many arguments");
@@ -194,14 +196,62 @@ static void read_rule(struct reader *r, int table, struct seccomp_rule *rule)
 	rule->arg_count = n;
 }
 
-static void read_rules(struct reader *r, struct plan *plan)
+static struct seccomp_rule *read_rules(struct reader *r, int table,
+				       const char *name, size_t *count)
 {
-	plan->rule_count = push_list(r, r->plan, "seccomp");
-	plan->rules = array(r, plan->rule_count, sizeof(*plan->rules));
-	for (size_t i = 0; i < plan->rule_count; i++) {
+	size_t n = push_list(r, table, name);
+	struct seccomp_rule *rules = array(r, n, sizeof(*rules));
+
+	for (size_t i = 0; i < n; i++) {
 		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
-		read_rule(r, lua_gettop(r->L), &plan->rules[i]);
+		read_rule(r, lua_gettop(r->L), &rules[i]);
 		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	*count = n;
+	return rules;
+}
+
+static void read_guard_lists(struct reader *r, int at,
+			     struct guard_table *guard)
+{
+	guard->glob_count = push_list(r, at, "globs");
+	guard->globs = array(r, guard->glob_count, sizeof(*guard->globs));
+	for (size_t i = 0; i < guard->glob_count; i++) {
+		int row;
+
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		row = lua_gettop(r->L);
+		guard->globs[i].pattern = text_field(r, row, "pattern", true);
+		guard->globs[i].floating =
+			text_field(r, row, "floating", false);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	guard->name_count = push_list(r, at, "names");
+	guard->names = array(r, guard->name_count, sizeof(*guard->names));
+	for (size_t i = 0; i < guard->name_count; i++) {
+		int row;
+
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		row = lua_gettop(r->L);
+		guard->names[i].name = text_field(r, row, "name", true);
+		guard->names[i].top = text_field(r, row, "top", false);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+}
+
+static void read_guard(struct reader *r, struct guard_table *guard)
+{
+	if (lua_getfield(r->L, r->plan, "guard") == LUA_TTABLE) {
+		int at = lua_gettop(r->L);
+
+		guard->on = true;
+		guard->paths = read_strings(r, at, "paths", &guard->path_count);
+		read_guard_lists(r, at, guard);
+		guard->notify =
+			read_rules(r, at, "notify", &guard->notify_count);
 	}
 	lua_pop(r->L, 1);
 }
@@ -247,7 +297,8 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 	plan->placeholders = read_strings(&r, index, "placeholders",
 					  &plan->placeholder_count);
 	read_steps(&r, plan);
-	read_rules(&r, plan);
+	plan->rules = read_rules(&r, index, "seccomp", &plan->rule_count);
+	read_guard(&r, &plan->guard);
 	read_numbers(&r, plan);
 	if (plan->listen_count > SYS_MAX_FDS)
 		luaL_error(L, "plan.listen: too many ports");
@@ -474,22 +525,20 @@ static int sandbox_lua_filter(lua_State *L)
 	struct reader r = { .L = L, .shared = shared_new() };
 	struct failure failure = { 0 };
 	struct sock_fprog program = { 0 };
-	struct plan *plan;
+	struct seccomp_rule *rules;
+	size_t count;
 	char hash[17];
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	if (!r.shared)
 		return luaL_error(L, "no memory");
-	plan = &r.shared->plan;
 	lua_createtable(L, 0, 1);
 	lua_pushvalue(L, 1);
 	lua_setfield(L, -2, "seccomp");
-	r.plan = lua_gettop(L);
-	read_rules(&r, plan);
-	if (seccomp_build(plan->rules, plan->rule_count, 0, &program, &failure))
+	rules = read_rules(&r, lua_gettop(L), "seccomp", &count);
+	if (seccomp_build(rules, count, 0, &program, &failure))
 		return luaL_error(L, "%s", failure.text);
-	snprintf(hash, sizeof(hash), "%016" PRIx64,
-		 seccomp_hash(plan->rules, plan->rule_count));
+	snprintf(hash, sizeof(hash), "%016" PRIx64, seccomp_hash(rules, count));
 	lua_pushlstring(L, (const char *)program.filter,
 			program.len * sizeof(*program.filter));
 	free(program.filter);

@@ -6,7 +6,7 @@ package.path = tree .. "/?.lua"
 local filter = require("srt.c.sandbox").filter
 local rules = require("backends.seccomp").rules
 
-local OPTIONS = { "unix", "nested", "root", "groupSignals" }
+local OPTIONS = { "unix", "nested", "root", "groupSignals", "guard" }
 local lines, entries = {
   "/* Written by tools/filters.lua at build time. */",
   '#include "core/seccomp.h"',

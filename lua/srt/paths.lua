@@ -10,6 +10,7 @@ local concat, find, gmatch, sub = table.concat, string.find, string.gmatch, stri
 ---@param path string absolute
 ---@return string absolute, without a trailing slash
 function paths.normalize(path)
+  if not find(path, "/%.?%.?/") and not find(path, "/%.?%.?$") then return path end
   local parts = {}
   for part in gmatch(path, "[^/]+") do
     if part == ".." then
@@ -35,6 +36,7 @@ end
 --- Is path equal to top or beneath it?
 function paths.below(path, top)
   if top == "/" or path == top then return true end
+  if #path <= #top then return false end
   return sub(path, 1, #top + 1) == top .. "/"
 end
 
@@ -75,6 +77,7 @@ end
 ---@field type string? "dir", "file", ...
 ---@field names integer? how many hard links it has
 ---@field missing string? the first component that does not exist, as a real path
+---@field whole string? with missing: the path itself, as a real path once its folders are there
 ---@field closed string? with EACCES: the folder on the way that this user can't search, as a real path
 ---@field beneath string? the plain file that stands where a folder would have to be, as a real path
 ---@field links {path: string, target: string}[] the links on the way, each by its real path
@@ -125,8 +128,12 @@ local function resolve_missing(path, code, depth)
       local missing = paths.join(real, child:match("[^/]*$"))
       local links = real == dir and {} or links_of(dir)
       if not st or st.type ~= "dir" then return { code = code, beneath = real, links = links } end
-      if not sys.readlink(missing) then return { code = code, missing = missing, links = links } end
+      local rest = sub(path, #child + 1)
+      if not sys.readlink(missing) then
+        return { code = code, missing = missing, whole = missing .. rest, links = links }
+      end
       local resolved = resolve_dangling(missing, code, depth)
+      if resolved.whole then resolved.whole = resolved.whole .. rest end
       table.move(links, 1, #links, #resolved.links + 1, resolved.links)
       return resolved
     end
@@ -150,6 +157,8 @@ end
 ---@param depth integer? how many dangling links led here
 ---@return srt.resolved
 function paths.resolve(path, depth)
+  local kind, names = sys.plain(path)
+  if kind then return { real = path, type = kind, names = names, links = {} } end
   local real, _, code = sys.realpath(path)
   if not real then
     if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code, depth or 0) end

@@ -49,11 +49,20 @@ local function can_make(rules, folder)
   return known
 end
 
+-- With createGuard = "supervisor" nothing has to be there.
+local function hold_by_guard(rules, entry, path)
+  if rules.guard.paths[path] then return end
+  rules.guard.paths[path] = entry
+  if not entry.builtin then rules:note(entry, "does not exist: nothing inside can make " .. path) end
+end
+
 ---A protected name that does not exist is held by an empty directory, if something inside could make it otherwise.
 ---@param rules table of srt.decide_path
 ---@param entry table
 ---@param missing string a real path
-function places.hold(rules, entry, missing)
+---@param whole string|nil what is to be protected, where only its first missing folder is `missing`
+function places.hold(rules, entry, missing, whole)
+  if rules.guard then return hold_by_guard(rules, entry, whole or missing) end
   if not can_make(rules, paths.parent(missing)) or rules.placeholders[missing] then return end
   if NEVER_HELD[missing:match("[^/]*$")] then
     rules:note(entry, "does not exist, and its place is not held since that would break git: what a command makes "

@@ -30,6 +30,11 @@ function plan_text.each(plan, say)
   say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
+  for _, rule in ipairs(plan.guard and plan.guard.paths or {}) do say("never made: " .. rule) end
+  for _, rule in ipairs(plan.guard and plan.guard.globs or {}) do say("never made: " .. rule.pattern) end
+  for _, rule in ipairs(plan.guard and plan.guard.names or {}) do
+    say(("never made: %s anywhere in %s"):format(rule.name, rule.top or "/"))
+  end
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
   say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ")
     or "landlock: no write layer")

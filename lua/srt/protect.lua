@@ -31,6 +31,8 @@ end
 
 -- Does an entry's place stay free, where only its first `count` components are missing?
 local function unheld(self, base, entry, count)
+  -- Nothing has to be there for it, and git makes its own folder.
+  if self.rules.guard then return entry.where == "git" and count < #entry.parts end
   if count < #entry.parts then
     return entry.where == "git" or protected.COMMON[table.concat(entry.parts, "/", 1, count)]
   end
@@ -44,7 +46,9 @@ local function name_at(self, base, entry, type_of)
     path = paths.join(path, part)
     local kind = type_of(path)
     if not kind then
-      if not unheld(self, base, entry, i) then places.hold(self.rules, rule_of(entry, path), path) end
+      if not unheld(self, base, entry, i) then
+        places.hold(self.rules, rule_of(entry, path), path, paths.join(base, entry.name))
+      end
       return
     elseif i == #entry.parts then
       return cover(self, path, kind, entry)
@@ -170,6 +174,11 @@ function protect.add(rules, settings, ctx, deny)
     if path and rules:at(paths.parent(path)).write then deny(rules, "denyWrite", rule_of(entry, path)) end
   end)
   for _, base in ipairs(bases) do hold_in(self, base.path) end
+  if rules.guard then
+    for _, entry in ipairs(self.look.list) do
+      if not entry.where then require("srt.create_guard").name(rules, entry.name, rule_of(entry, entry.name)) end
+    end
+  end
   for path in pairs(rules.allowWrite) do check_root(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
   rules.found = { settings = settings, bases = bases, seen = self.look.seen, gits = self.look.gits,

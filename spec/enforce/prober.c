@@ -222,10 +222,14 @@ static struct place place_of(const char *path)
 	return place;
 }
 
-/* What is another's could not be given back to it: ENOTSUP says so. */
-static bool anothers(const struct stat *st)
+/*
+ * What is another's could not be given back to it: ENOTSUP says so, but where
+ * the folder lets nothing be taken away in the first place.
+ */
+static bool anothers(const struct place *at, const struct stat *st)
 {
-	return geteuid() != 0 && st->st_mode && st->st_uid != geteuid();
+	return geteuid() != 0 && st->st_mode && st->st_uid != geteuid() &&
+	       faccessat(at->dir, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 /* Makes again what unlink(2) took. @fd still has it: opened with O_PATH. */
@@ -267,9 +271,8 @@ static int try_unlink(const char *path, const char *other)
 		(void)!fstat(fd, &st);
 		(void)!readlink(path, target, sizeof(target) - 1);
 	}
-	errno = ENOTSUP;
-	result = anothers(&st) ? -1 : unlink(path);
-	error = errno;
+	result = anothers(&at, &st) ? -ENOTSUP : unlink(path);
+	error = result == -ENOTSUP ? ENOTSUP : errno;
 	if (result == 0)
 		restored(again(&at, fd, &st, target));
 	closed(fd);
@@ -286,9 +289,8 @@ static int try_rmdir(const char *path, const char *other)
 
 	(void)other;
 	(void)!lstat(path, &st);
-	errno = ENOTSUP;
-	result = anothers(&st) ? -1 : rmdir(path);
-	error = errno;
+	result = anothers(&at, &st) ? -ENOTSUP : rmdir(path);
+	error = result == -ENOTSUP ? ENOTSUP : errno;
 	if (result == 0) {
 		restored(mkdirat(at.dir, at.name, 0700));
 		if (geteuid() == 0)
