@@ -206,24 +206,6 @@ function decide.restore(lists)
   return rules
 end
 
---- What restore() needs: the paths that could matter where something is allowed to be written.
----@return table<string, string[]>
-function Rules:kept()
-  local lists = {}
-  local function matters(path)
-    for root in pairs(self.allowWrite) do
-      if paths.below(path, root) or paths.below(root, path) then return true end
-    end
-  end
-  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite" } do
-    lists[name] = {}
-    for path in pairs(self[name]) do
-      if not self.placeholders[path] and matters(path) then table.insert(lists[name], path) end
-    end
-  end
-  return lists
-end
-
 -- One step down: what the entries at path change in the state so far.
 local function step(rules, path, state)
   local deny, allow, write = rules.denyRead[path], rules.allowRead[path], rules.allowWrite[path]
