@@ -15,7 +15,6 @@ local READABLE = { builtin = "everything is readable unless an entry denies it" 
 local UNWRITABLE = { builtin = "nothing is writable unless an entry allows it" }
 local OWN = { builtin = "the sandbox's own /proc and /dev" }
 local NODEV = { builtin = "device nodes work only in /dev" }
-local PIN = { builtin = "a protected path lies beneath" }
 
 local DEVICES = { char = true, block = true }
 
@@ -144,26 +143,25 @@ end
 
 local function make_other(self, found) return make(self, found, "ENOENT") end
 
--- The rule that keeps a mount point of ours where it is.
+-- The rule that keeps a name where it is: its own, or that of what is protected
+-- beneath. Asked of the decisions, not of the mounts that carry them out.
 local function keeper(self, path)
   local state = self.rules:at(path)
-  if not state.write then return write_rule(state) end
-  if path == self.rules.tempDir then return state.writeRule end
-  for _, point in ipairs(self.rules:points()) do
+  if not state.write or path == self.rules.tempDir or self.rules.pinned[path] then return write_rule(state) end
+  self.points = self.points or self.rules:points()
+  for _, point in ipairs(self.points) do
     if point ~= path and paths.below(point, path) then
       local below = self.rules:at(point)
-      if not below.write then return write_rule(below) end
+      if not below.write or point == self.rules.tempDir or self.rules.pinned[point] then return write_rule(below) end
     end
   end
-  return PIN
 end
 
--- Is a name in a writable folder a mount point, which can't be taken away?
+-- Is a name in a writable folder one that can't be taken away?
 local function held(self, found)
-  local point, ours = self.view:mount(found.real)
-  if point ~= found.real then return end
-  if not ours then return allow(found, nil, "EBUSY", "the host has a mount there") end
-  return deny(found, keeper(self, found.real), "EBUSY")
+  local rule = keeper(self, found.real)
+  if rule then return deny(found, rule, "EBUSY") end
+  if self.view:mount(found.real) == found.real then return allow(found, nil, "EBUSY", "a mount point") end
 end
 
 local function remove(self, found, kind)
