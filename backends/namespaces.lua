@@ -3,61 +3,10 @@
 local seccomp = require "backends.seccomp"
 local decide = require "srt.decide_path"
 local paths = require "srt.paths"
-local sys = require "srt.c.sys"
 
 local namespaces = {}
 
 local PROXY_PORT = 3128
--- CHOWN, DAC_OVERRIDE, FOWNER, FSETID: ordinary file work of a root caller.
-local ROOT_CAPS = 1 << 0 | 1 << 1 | 1 << 3 | 1 << 4
-
--- Identity extents of the caller's own namespace, and how many ids they hold.
-local function extents(name)
-  local list, total = {}, 0
-  local text = sys.readfile("/proc/self/" .. name) or ""
-  for first, count in text:gmatch("(%d+)%s+%d+%s+(%d+)") do
-    list[#list + 1] = { first = tonumber(first), count = tonumber(count) }
-    total = total + tonumber(count)
-  end
-  table.sort(list, function(a, b) return a.first < b.first end)
-  return list, total
-end
-
--- CHOWN, SETGID, SETUID, SYS_ADMIN: what mapping many ids and making masks
--- that belong to none of them takes. A root without them (in a container) is
--- mapped like anybody else, and gets no capabilities.
-local MAPPING_CAPS = 1 << 0 | 1 << 6 | 1 << 7 | 1 << 21
-
-local function can_map()
-  local status = sys.readfile("/proc/self/status") or ""
-  local effective = tonumber(status:match("CapEff:%s*(%x+)") or "0", 16)
-  return effective & MAPPING_CAPS == MAPPING_CAPS
-end
-
---- The maps, and for a root caller the id that is left out of them. Known before
---- the policy is, so that the namespaces can be built while it is loaded.
----@param plan table filled
-function namespaces.ids(plan)
-  local uid, gid = sys.ids()
-  local uids, total = extents("uid_map")
-  plan.closeProc = uid == 0
-  plan.rootCaller = uid == 0 and total > 1 and can_map()
-  plan.maskOwner = 0
-  plan.caps = 0
-  if not plan.rootCaller then
-    plan.uids = { { first = uid, count = 1 } }
-    plan.gids = { { first = gid, count = 1 } }
-    return
-  end
-  local last = uids[#uids]
-  last.count = last.count - 1
-  plan.maskOwner = last.first + last.count
-  if last.count == 0 then uids[#uids] = nil end
-  plan.uids = uids
-  plan.gids = extents("gid_map")
-  plan.caps = ROOT_CAPS
-end
-
 -- A path that is denied but leads to allowed ones: an unlistable directory with
 -- a slot for each of them, and the links that the allowed ones were named by.
 local function slots(points, index, rules, path)
@@ -135,8 +84,6 @@ local function mounts_of(rules, plan)
     end
     stack[1] = { path = "/", read = root.read, write = root.write }
   end
-  mounts[#mounts + 1] = { op = "proc", target = "/proc" }
-  mounts[#mounts + 1] = { op = "dev", target = "/dev" }
   for index, path in ipairs(points) do
     while not paths.below(path, stack[#stack].path) do stack[#stack] = nil end
     local above, state = stack[#stack], rules:at(path)
@@ -202,15 +149,20 @@ end
 --- Compiles a profile to a plan. Mechanical: every question is asked of rules.
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
----@param ctx {cwd: string, env: table, tempDir: string?, features: table, keepFds: integer[]?}
----@param plan table holds the ids
+---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?}
 ---@return table? plan
 ---@return string? reason
-function namespaces.compile(profile, rules, ctx, plan)
-  plan.backend, plan.cwd, plan.tempDir, plan.keepFds = "namespaces", ctx.cwd, ctx.tempDir, ctx.keepFds or {}
+function namespaces.compile(profile, rules, ctx)
+  local plan = { backend = "namespaces", cwd = ctx.cwd, tempDir = ctx.tempDir, keepFds = ctx.keepFds or {} }
+  for name, value in pairs(ctx.identity) do plan[name] = value end
   if profile.nested and plan.closeProc then
     return nil, "allowNestedUserNamespaces can't be held for root: parts of /proc must be read-only for uid 0, and "
       .. "the kernel then refuses a nested /proc; run as an ordinary user, or leave it out"
+  end
+  local guard = rules.guard and true or false
+  if profile.nested and guard then
+    return nil, "filesystem.createGuard = \"supervisor\" can't be held with allowNestedUserNamespaces: in a namespace "
+      .. "of its own a command can give a folder another path; leave out one of them"
   end
   mounts_of(rules, plan)
   plan.placeholders = {}
@@ -223,7 +175,11 @@ function namespaces.compile(profile, rules, ctx, plan)
   plan.scopeSignals = ctx.features.landlock >= 6
   plan.listen = profile.network.enabled and { PROXY_PORT } or {}
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals }
+    groupSignals = plan.scopeSignals, guard = guard }
+  if guard then
+    plan.guard = require("srt.create_guard").table(rules.guard)
+    plan.guard.notify = seccomp.notified()
+  end
   plan.env = environment(profile, ctx)
   return plan
 end

@@ -5,12 +5,12 @@
 -- upper half of the register is ignored by the kernel, so it is ignored here.
 local seccomp = {}
 
-local EPERM, ENOSYS, EAFNOSUPPORT = 1, 38, 97
+local EPERM, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 25, 38, 95, 97
 local INT = 0xffffffff
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
-local O_CREAT, O_TMPFILE = 0x40, 0x400000
+local O_CREAT, O_TMPFILE, O_PATH = 0x40, 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
 local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
@@ -101,8 +101,35 @@ local function namespaces(list)
   refuse(list, "clone3", ENOSYS)
 end
 
+-- Calls that make a name, whatever their arguments.
+local MAKING = [[
+  creat mkdir mkdirat mknod mknodat symlink symlinkat link linkat rename renameat renameat2
+]]
+
+-- Requests of ioctl(2) that make a name: subvolumes of btrfs and bcachefs, copies of ocfs2.
+local MAKING_REQUESTS = { 0x5000940e, 0x50009401, 0x50009418, 0x50009417, 0x4020bc10, 0x40186f04 }
+
+-- What the agent of createGuard could not do as the caller would: within a
+-- Landlock layer that somebody inside has made, and by ioctl(2).
+local function guarded(list)
+  refuse(list, "landlock_create_ruleset", EOPNOTSUPP)
+  for _, request in ipairs(MAKING_REQUESTS) do refuse(list, "ioctl", ENOTTY, masked(1, request)) end
+end
+
+--- The calls that the agent of createGuard carries out. A refusal of seccomp.rules goes before.
+---@return table[] rules {call, notify, args}
+function seccomp.notified()
+  local list = {}
+  local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
+  -- With O_PATH the kernel passes over O_CREAT.
+  notify("open", masked(1, O_CREAT, O_CREAT | O_PATH))
+  notify("openat", masked(2, O_CREAT, O_CREAT | O_PATH))
+  for call in MAKING:gmatch("%S+") do notify(call) end
+  return list
+end
+
 --- The rules for a run.
----@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean}
+---@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean, guard: boolean}
 ---@return table[] rules {call, errno, args}; always in the same order
 function seccomp.rules(options)
   local list = {}
@@ -120,6 +147,7 @@ function seccomp.rules(options)
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))
   refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PGRP), masked(1, 0))
   if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
+  if options.guard then guarded(list) end
   return list
 end
 

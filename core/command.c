@@ -6,15 +6,22 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "core/create_guard.h"
 #include "core/landlock.h"
 #include "core/seccomp.h"
 #include "core/system.h"
+
+/* Address space only: what is not touched takes no memory. */
+#define STACK_SIZE (16UL << 20)
 
 extern char **environ;
 
@@ -85,67 +92,137 @@ static int close_others(const struct plan *plan)
 	return 0;
 }
 
-static int confine(const struct plan *plan, const struct sock_fprog *filter,
-		   int ruleset, struct failure *failure)
+static int confine(const struct confinement *confinement,
+		   struct failure *failure)
 {
+	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
+	owned_fd int agent = -1;
 
 	if (error)
 		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
-	error = caps_drop(plan->caps);
-	if (error)
-		return failure_set(failure, -error, "cannot drop capabilities");
-	if (ruleset >= 0) {
-		error = landlock_enter(ruleset);
+	if (confinement->ruleset >= 0) {
+		error = landlock_enter(confinement->ruleset);
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = seccomp_install(filter);
+	error = create_guard_start(plan, &agent, failure);
+	if (error)
+		return error;
+	error = caps_drop(plan->id.caps);
+	if (error)
+		return failure_set(failure, -error, "cannot drop capabilities");
+	error = seccomp_install(&confinement->filter);
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	return 0;
+	return create_guard_enter(plan, steal_fd(&agent), failure);
 }
 
-static _Noreturn void command_main(const struct plan *plan,
-				   const struct caller *caller,
-				   const struct sock_fprog *filter, int ruleset,
-				   int report)
+/* What the child works with, in memory that PID 1 sees as well. */
+struct start {
+	const struct confinement *confinement;
+	int report;
+	uint64_t missed;
+};
+
+/*
+ * A signal to the caller's group that came just before there was a child has
+ * reached PID 1 only. The kernel adds a child to its group, and signals a
+ * group, under one lock: what is pending there and not here was missed.
+ */
+static uint64_t missed_signals(void)
 {
+	owned_fd int fd = open("/proc/1/status", O_RDONLY | O_CLOEXEC);
+	char text[4096] = "", *line;
+	uint64_t missed;
+	sigset_t own;
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return 0;
+	line = strstr(text, "\nShdPnd:");
+	if (!line || sigpending(&own))
+		return 0;
+	missed = strtoull(line + sizeof("\nShdPnd:") - 1, NULL, 16);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sigismember(&own, sig))
+			missed &= ~SIGNAL_BIT(sig);
+	return missed;
+}
+
+static int command_main(void *data)
+{
+	struct start *start = data;
+	const struct plan *plan = start->confinement->plan;
+	const struct caller *caller = start->confinement->caller;
 	struct command_report result = { 0 };
 
+	start->missed = missed_signals();
 	restore_caller(caller);
-	if (confine(plan, filter, ruleset, &result.failure) == 0) {
+	if (!confine(start->confinement, &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
 		result.not_run = errno;
 	}
-	(void)!write(report, &result, sizeof(result));
+	(void)!write(start->report, &result, sizeof(result));
 	_exit(125);
 }
 
-pid_t command_start(const struct plan *plan, const struct caller *caller,
-		    const struct sock_fprog *filter, int ruleset, int *report)
+static void *map(size_t size, int sharing)
 {
-	int ends[2];
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    sharing | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/*
+ * As vfork(2), on a stack of its own: copying PID 1's page tables, and then its
+ * pages one by one, would take longer than all that the child does. PID 1
+ * stands still meanwhile, and only SIGKILL could end it.
+ */
+static pid_t clone_command(struct start *start)
+{
+#ifdef __SANITIZE_ADDRESS__
+	pid_t pid = fork(); /* it can't follow a stack of our own */
+
+	if (pid == 0)
+		command_main(start);
+	return pid;
+#else
+	/* execvp(3) may copy all arguments to it. */
+	char *stack = map(STACK_SIZE, MAP_PRIVATE);
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		/* A kept descriptor may not be mistaken for ours. */
-		command_main(plan, caller, filter, ruleset, ends[1]);
-	}
-	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return -errno;
-	}
-	*report = ends[0];
+	if (!stack)
+		return -1;
+	pid = clone(command_main, stack + STACK_SIZE,
+		    CLONE_VM | CLONE_VFORK | SIGCHLD, start);
+	(void)munmap(stack, STACK_SIZE);
 	return pid;
+#endif
+}
+
+int command_start(const struct confinement *confinement,
+		  struct command *command)
+{
+	/* Shared also where clone_command() forks. */
+	struct start *start = map(sizeof(*start), MAP_SHARED);
+	int ends[2], error = 0;
+
+	if (!start || pipe2(ends, O_CLOEXEC))
+		return -errno;
+	*start = (struct start){ confinement, ends[1], 0 };
+	command->pid = clone_command(start);
+	if (command->pid < 0)
+		error = -errno;
+	command->report = ends[0];
+	command->missed = start->missed;
+	close(ends[1]);
+	(void)munmap(start, sizeof(*start));
+	return error;
 }

@@ -5,6 +5,7 @@
 
 #include <linux/filter.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "core/plan.h"
@@ -26,19 +27,44 @@ struct caller {
 /** caller_save() - take note; called first thing in the host process */
 void caller_save(struct caller *caller);
 
+#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
+
 /**
- * command_start() - fork the command and confine it
+ * struct command - the command as PID 1 sees it
+ * @report: read end of a pipe that says how it went: end of file when the
+ *	command runs, else a struct command_report
+ * @missed: signals, by SIGNAL_BIT(), that are pending for PID 1 and that the
+ *	command did not get, though it is in the same process group
+ */
+struct command {
+	pid_t pid;
+	int report;
+	uint64_t missed;
+};
+
+/**
+ * struct confinement - what a command is put under, and PID 1 works with
+ * @ruleset: Landlock ruleset, or -1
+ * @masks: where the masks are, or -1 (core/remount.h)
+ */
+struct confinement {
+	const struct plan *plan;
+	const struct caller *caller;
+	struct sock_fprog filter;
+	int ruleset;
+	int masks;
+};
+
+/**
+ * command_start() - make a process, confine it, and have it be the command
  *
  * In the child, in this order: signals and limits as the caller had them,
  * capabilities, no_new_privs, Landlock, descriptors, seccomp, exec.
  * Context: PID 1 inside, in the new root, all signals blocked.
- * @ruleset: Landlock ruleset or -1
- * @report: filled with the read end of a pipe that says how it went: end of
- *	file when the command runs, else a struct command_report
- * Return: pid or -errno.
+ * Return: 0 with @command filled, or -errno.
  */
-pid_t command_start(const struct plan *plan, const struct caller *caller,
-		    const struct sock_fprog *filter, int ruleset, int *report);
+int command_start(const struct confinement *confinement,
+		  struct command *command);
 
 /** struct command_report - why the command does not run */
 struct command_report {

@@ -40,4 +40,10 @@ int glob_path(const char *pattern, size_t pattern_size, const char *path,
 int glob_string(const char *pattern, size_t pattern_size, const char *text,
 		size_t text_size);
 
+/**
+ * glob_fixed - bytes at the beginning of a path's pattern that are plain text;
+ * all of them where it is no pattern
+ */
+size_t glob_fixed(const char *pattern, size_t pattern_size);
+
 #endif

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include "core/remove_tree.h"
+#include "core/state.h"
 
 /* Sticky: a mark that other runs know it by, and without effect. */
 #define PLACEHOLDER_MODE 01555
@@ -97,29 +99,86 @@ static void placeholder_remove(const char *path, int fd)
 		(void)in_folder(path, take_away);
 }
 
-int holdings_make(const struct plan *plan, int *locks, struct failure *failure)
+/* Which directories are ours, for whoever cleans up in our place. */
+static int tell_state(const struct plan *plan, const struct holdings *held)
 {
-	umask(0);
+	owned_ptr char *text = NULL;
+	size_t size = 0;
+	FILE *out = held->state < 0 ? NULL : open_memstream(&text, &size);
+	struct stat st;
+
+	if (!out)
+		return held->state < 0 ? 0 : -ENOMEM;
 	for (size_t i = 0; i < plan->placeholder_count; i++)
-		locks[i] = -1;
+		if (!fstat(held->locks[i], &st))
+			fprintf(out, "id%c%ju:%ju:%s%c", 0,
+				(uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
+				plan->placeholders[i], 0);
+	if (fclose(out))
+		return -ENOMEM;
+	return write(held->state, text, size) == (ssize_t)size ? 0 : -EIO;
+}
+
+static int make_all(const struct plan *plan, struct holdings *held,
+		    struct failure *failure)
+{
 	if (plan->temp_dir && mkdir(plan->temp_dir, 0700))
 		return failure_set(failure, errno,
 				   "cannot make the temporary directory %s",
 				   plan->temp_dir);
 	for (size_t i = 0; i < plan->placeholder_count; i++) {
-		locks[i] = placeholder_make(plan->placeholders[i]);
-		if (locks[i] < 0)
-			return failure_set(failure, -locks[i],
+		held->locks[i] = placeholder_make(plan->placeholders[i]);
+		if (held->locks[i] < 0)
+			return failure_set(failure, -held->locks[i],
 					   "cannot hold the place of %s",
 					   plan->placeholders[i]);
 	}
 	return 0;
 }
 
-void holdings_remove(const struct plan *plan, const int *locks)
+int holdings_make(const struct plan *plan, struct holdings *held,
+		  struct failure *failure)
 {
+	int error;
+
+	umask(0);
+	held->state = -1;
+	held->locks = malloc((plan->placeholder_count + 1) * sizeof(int));
+	if (!held->locks)
+		return failure_set(failure, ENOMEM, "cannot start");
+	for (size_t i = 0; i < plan->placeholder_count; i++)
+		held->locks[i] = -1;
+	if (plan->state)
+		held->state = state_hold(plan->state);
+	if (plan->state && held->state < 0)
+		return failure_set(failure, -held->state,
+				   "cannot hold the state file %s",
+				   plan->state);
+	error = make_all(plan, held, failure);
+	if (!error && tell_state(plan, held))
+		error = failure_set(failure, EIO,
+				    "cannot write the state file %s",
+				    plan->state);
+	return error;
+}
+
+void holdings_remove(const struct plan *plan, const struct holdings *held)
+{
+	if (!held->locks)
+		return;
+	/* Without a state file nothing was made. */
+	if (plan->state && held->state < 0)
+		return;
 	if (plan->temp_dir)
 		(void)remove_tree(plan->temp_dir);
 	for (size_t i = plan->placeholder_count; i-- > 0;)
-		placeholder_remove(plan->placeholders[i], locks[i]);
+		placeholder_remove(plan->placeholders[i], held->locks[i]);
+}
+
+void holdings_sweep(const char *path)
+{
+	owned_fd int fd =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	placeholder_remove(path, fd);
 }

@@ -3,6 +3,7 @@
 #include "core/init.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/message.h"
+#include "core/remount.h"
 #include "core/system.h"
 
 /*
@@ -21,10 +23,10 @@
 #define REMEMBER_MS 1000
 
 struct init {
-	pid_t command;
+	struct command command;
+	struct remount remount;
 	int control;
 	int signals;
-	int report;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -47,7 +49,7 @@ static void tell(struct init *init, enum message_kind kind, int value)
 /* 0 as process group: one that is not of this namespace, the caller's. */
 static bool shares_group(const struct init *init)
 {
-	return getpgid(init->command) == 0;
+	return getpgid(init->command.pid) == 0;
 }
 
 static void host_reports(struct init *init, int sig)
@@ -57,7 +59,7 @@ static void host_reports(struct init *init, int sig)
 	if (sig <= 0 || sig >= NSIG)
 		return;
 	if (!shares_group(init)) {
-		kill(init->command, sig);
+		kill(init->command.pid, sig);
 	} else if (init->own_at[sig] && now - init->own_at[sig] < REMEMBER_MS) {
 		init->own_at[sig] = 0;
 	} else {
@@ -73,7 +75,9 @@ static void got_ourselves(struct init *init,
 	/* A sender with a pid here is inside: that is between them and us. */
 	if (sig == SIGCHLD || info->ssi_pid != 0)
 		return;
-	if (init->forward_at[sig])
+	if (init->command.missed & SIGNAL_BIT(sig))
+		init->command.missed &= ~SIGNAL_BIT(sig);
+	else if (init->forward_at[sig])
 		init->forward_at[sig] = 0;
 	else
 		init->own_at[sig] = now_ms();
@@ -99,7 +103,7 @@ static int forward_due(struct init *init)
 			continue;
 		if (at <= now) {
 			init->forward_at[sig] = 0;
-			kill(init->command, sig);
+			kill(init->command.pid, sig);
 		} else if (next < 0 || at - now < next) {
 			next = at - now;
 		}
@@ -113,13 +117,13 @@ static void reap(struct init *init)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != init->command)
+		if (pid != init->command.pid)
 			continue;
 		if (WIFSTOPPED(status)) {
 			tell(init, MESSAGE_STOPPED, WSTOPSIG(status));
 			continue;
 		}
-		if (init->report < 0)
+		if (init->command.report < 0)
 			tell(init, MESSAGE_ENDED, status);
 		_exit(0);
 	}
@@ -130,14 +134,14 @@ static void read_report(struct init *init)
 {
 	struct command_report report;
 	struct message message = { .kind = MESSAGE_STARTED,
-				   .value = init->command };
+				   .value = init->command.pid };
 	ssize_t size;
 
 	do {
-		size = read(init->report, &report, sizeof(report));
+		size = read(init->command.report, &report, sizeof(report));
 	} while (size < 0 && errno == EINTR);
-	close(init->report);
-	init->report = -1;
+	close(init->command.report);
+	init->command.report = -1;
 	if (size == sizeof(report)) {
 		message.kind =
 			report.not_run ? MESSAGE_NOT_RUN : MESSAGE_FAILED;
@@ -176,52 +180,92 @@ static int open_signals(void)
 	return fd;
 }
 
-/* What only the command needs: its capabilities, terminal and pipes. */
-static void release(const struct plan *plan)
+/*
+ * What only the command needs: its terminal and pipes. Of the capabilities, in
+ * the sandbox's own namespaces, stays what putting mounts back takes.
+ */
+static int release(const struct plan *plan)
 {
-	if (caps_drop(0) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		_exit(1);
+	int error = caps_drop(plan->id.caps | UINT64_C(1) << CAP_SYS_ADMIN);
+
+	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		error = -errno;
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	for (size_t i = 0; i < plan->keep_count; i++)
 		close(plan->keep_fds[i]);
+	return error;
 }
 
-_Noreturn void init_run(const struct plan *plan, const struct caller *caller,
-			const struct sock_fprog *filter, int ruleset,
-			int control)
+static void tell_remount(void *context, const struct message *message)
 {
-	struct init init = { .control = control, .report = -1 };
-	struct pollfd fds[3] = { { .events = POLLIN },
-				 { .events = POLLIN },
-				 { .events = POLLIN } };
+	const struct init *init = context;
 
-	init.signals = open_signals();
-	init.command = init.signals < 0 ? -errno
-					: command_start(plan, caller, filter,
-							ruleset, &init.report);
-	if (init.command < 0) {
-		struct message message = { .kind = MESSAGE_FAILED };
+	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
+}
 
-		failure_set(&message.failure, -init.command,
-			    "cannot start a process");
-		(void)sys_send(control, &message, sizeof(message), NULL, 0);
-		_exit(1);
-	}
-	release(plan);
+static int begin(struct init *init, const struct confinement *confinement)
+{
+	int error;
+
+	init->signals = open_signals();
+	if (init->signals < 0)
+		return -errno;
+	error = remount_open(&init->remount, confinement->plan,
+			     confinement->masks, tell_remount, init);
+	if (!error)
+		error = command_start(confinement, &init->command);
+	return error ? error : release(confinement->plan);
+}
+
+static int timeout(struct init *init)
+{
+	int due = forward_due(init);
+
+	if (init->remount.names >= 0 || (due >= 0 && due < REMOUNT_POLL_MS))
+		return due;
+	return REMOUNT_POLL_MS;
+}
+
+static _Noreturn void serve(struct init *init)
+{
+	struct pollfd fds[] = { { .events = POLLIN },
+				{ .events = POLLIN },
+				{ .events = POLLIN },
+				{ .events = POLLPRI },
+				{ .events = POLLIN } };
+
 	for (;;) {
-		fds[0].fd = init.report;
-		fds[1].fd = init.signals;
-		fds[2].fd = control;
-		if (poll(fds, ARRAY_SIZE(fds), forward_due(&init)) < 0)
+		fds[0].fd = init->command.report;
+		fds[1].fd = init->signals;
+		fds[2].fd = init->control;
+		fds[3].fd = init->remount.changes;
+		fds[4].fd = init->remount.names;
+		if (poll(fds, ARRAY_SIZE(fds), timeout(init)) < 0)
 			continue;
+		if (fds[3].revents || fds[4].revents || fds[4].fd < 0)
+			remount_check(&init->remount,
+				      fds[4].revents && !fds[3].revents);
 		if (fds[0].revents)
-			read_report(&init);
+			read_report(init);
 		if (fds[1].revents)
-			read_signals(&init);
-		if (init.report < 0)
-			reap(&init);
+			read_signals(init);
+		if (init->command.report < 0)
+			reap(init);
 		if (fds[2].revents)
-			read_control(&init);
+			read_control(init);
 	}
+}
+
+_Noreturn void init_run(const struct confinement *confinement, int control)
+{
+	struct init init = { .control = control };
+	struct message message = { .kind = MESSAGE_FAILED };
+	int error = begin(&init, confinement);
+
+	if (!error)
+		serve(&init);
+	failure_set(&message.failure, -error, "cannot start a process");
+	(void)sys_send(control, &message, sizeof(message), NULL, 0);
+	_exit(1);
 }

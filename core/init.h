@@ -13,11 +13,10 @@
  * host reports is handed on only if the command did not get it itself: the
  * command stays in the caller's process group, as we do, so what reached us
  * reached it.
- * Context: the child, set up, all signals blocked, without capabilities.
+ * A mount that the kernel drops meanwhile is put back (core/remount.h).
+ * Context: the child, set up, all signals blocked.
  * @control: socket to the host process
  */
-_Noreturn void init_run(const struct plan *plan, const struct caller *caller,
-			const struct sock_fprog *filter, int ruleset,
-			int control);
+_Noreturn void init_run(const struct confinement *confinement, int control);
 
 #endif

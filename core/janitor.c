@@ -17,12 +17,9 @@
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
-#include "core/seccomp.h"
 #include "core/setup.h"
 #include "core/system.h"
 
-/* What libseccomp takes. */
-#define HEAP_OF_FILTER (640UL << 10)
 #define SHARED_SIZE (256UL << 20)
 #define NAMESPACES                                                   \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
@@ -58,7 +55,7 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
-	int *locks; /* NULL until something was made */
+	struct holdings held;
 };
 
 static int write_map(pid_t pid, const char *name,
@@ -92,10 +89,11 @@ static int write_maps(const struct plan *plan, pid_t pid,
 	error = sys_write_file(path, "deny");
 	if (error)
 		return failure_set(failure, -error, "cannot write %s", path);
-	error = write_map(pid, "uid_map", plan->uids, plan->uid_count, failure);
+	error = write_map(pid, "uid_map", plan->id.uids, plan->id.uid_count,
+			  failure);
 	return error ? error
-		     : write_map(pid, "gid_map", plan->gids, plan->gid_count,
-				 failure);
+		     : write_map(pid, "gid_map", plan->id.gids,
+				 plan->id.gid_count, failure);
 }
 
 static int clone_child(struct janitor *janitor, int control, int setup,
@@ -137,6 +135,17 @@ static void leave(struct janitor *janitor)
 		_exit(1);
 }
 
+/* To PID 1; if that is gone, it has said why. */
+static int hand_on(const struct janitor *janitor, enum message_kind kind,
+		   int fd)
+{
+	struct message message = { .kind = kind };
+	int error = sys_send(janitor->child, &message, sizeof(message), &fd,
+			     fd >= 0);
+
+	return error == -EPIPE ? 0 : error;
+}
+
 static int build(struct janitor *janitor, int control, struct failure *failure)
 {
 	int pair[2], error;
@@ -145,66 +154,35 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 		return failure_set(failure, errno, "cannot make a socket");
 	janitor->child = pair[0];
 	error = clone_child(janitor, control, pair[1], failure);
+	if (!error)
+		error = write_maps(&janitor->shared->plan, janitor->pid,
+				   failure);
+	if (!error)
+		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	leave(janitor);
-	sys_warm(HEAP_OF_FILTER);
-	return error ? error
-		     : write_maps(&janitor->shared->plan, janitor->pid,
-				  failure);
+	return error;
 }
 
 /* Waits for the host's word. False: the host process went away instead. */
-static bool await_go(struct janitor *janitor)
+static bool await_order(const struct janitor *janitor, enum message_kind kind)
 {
 	struct message message;
 
 	return sys_receive(janitor->host, &message, sizeof(message), NULL,
 			   NULL) == sizeof(message) &&
-	       message.kind == MESSAGE_GO;
-}
-
-/* A program may be larger than a record: it goes in a memfd. */
-static int send_filter(struct janitor *janitor, struct failure *failure)
-{
-	const struct plan *plan = &janitor->shared->plan;
-	struct message message = { .kind = MESSAGE_FILTER };
-	struct sock_fprog program = { 0 };
-	owned_fd int fd = memfd_create("seccomp", MFD_CLOEXEC);
-	size_t size;
-	int error;
-
-	error = seccomp_build(plan->rules, plan->rule_count, 0, &program,
-			      failure);
-	if (error)
-		return error;
-	size = program.len * sizeof(*program.filter);
-	if (fd < 0 || write(fd, program.filter, size) != (ssize_t)size)
-		error = failure_set(failure, EIO,
-				    "cannot hand over the seccomp filter");
-	free(program.filter);
-	if (!error)
-		error = sys_send(janitor->child, &message, sizeof(message), &fd,
-				 1);
-	return error == -EPIPE ? 0 : error; /* PID 1 says why it ended */
+	       message.kind == kind;
 }
 
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	struct message message = { .kind = MESSAGE_GO };
 	owned_fd int masks = -1;
 	int error;
 
-	janitor->locks = calloc(plan->placeholder_count + 1, sizeof(int));
-	if (!janitor->locks)
-		return failure_set(failure, ENOMEM, "cannot start");
-	error = holdings_make(plan, janitor->locks, failure);
-	if (!error && plan->root_caller)
+	error = holdings_make(plan, &janitor->held, failure);
+	if (!error && plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
-	if (error)
-		return error;
-	error = sys_send(janitor->child, &message, sizeof(message), &masks,
-			 masks >= 0);
-	return error && error != -EPIPE ? error : send_filter(janitor, failure);
+	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
 
 /* Until PID 1 ends, or the host process lets go. */
@@ -225,8 +203,24 @@ static void end_all(const struct janitor *janitor)
 		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (janitor->locks)
-		holdings_remove(&janitor->shared->plan, janitor->locks);
+	holdings_remove(&janitor->shared->plan, &janitor->held);
+}
+
+/*
+ * The host process was killed: what it does when a run has ended, another one
+ * does. It is not our child, whom nobody would wait for, but what we become.
+ */
+static void stand_in(const struct janitor *janitor)
+{
+	const char *state = janitor->shared->plan.state;
+	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
+				    (char *)state, NULL };
+
+	/* The host may wait for what we have to say: nothing more. */
+	(void)shutdown(janitor->host, SHUT_WR);
+	if (janitor->held.locks && state &&
+	    !await_order(janitor, MESSAGE_CLOSE))
+		execv("/proc/self/exe", arguments);
 }
 
 _Noreturn void janitor_main(struct shared *shared, int host, int control)
@@ -237,7 +231,7 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
 
-	if (!error && !await_go(&janitor))
+	if (!error && !await_order(&janitor, MESSAGE_GO))
 		error = -ECANCELED;
 	else if (!error)
 		error = prepare(&janitor, &message.failure);
@@ -249,5 +243,6 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 		await_end(&janitor);
 	}
 	end_all(&janitor);
+	stand_in(&janitor);
 	_exit(0);
 }

@@ -14,7 +14,7 @@
  * Mapped before they part, so that pointers into it hold in all three. The host
  * writes the plan while the others build the namespaces; MESSAGE_GO says that
  * it is complete, and nobody writes afterwards.
- * @plan: of it, the maps of the user namespace are complete before the fork
+ * @plan: of it, @id is complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @size, @used: bytes, this header included
@@ -39,8 +39,8 @@ void *shared_alloc(struct shared *shared, size_t size);
 /**
  * janitor_main() - be the janitor: called in a fork of the host process
  *
- * Clones PID 1, writes the maps, and on MESSAGE_GO makes temporary directory
- * and placeholders, masks and seccomp filter. Then it waits: for PID 1 to end,
+ * Clones PID 1, writes the maps, and on MESSAGE_GO makes temporary directory,
+ * placeholders and masks. Then it waits: for PID 1 to end,
  * or for the host process to close @host, by whatever death. Either way PID 1
  * is killed and reaped first and everything on the host removed after that.
  * Failures are told to the host by MESSAGE_FAILED.

@@ -8,10 +8,12 @@
 #include "core/util.h"
 
 enum message_kind {
+	/* host to janitor */
+	MESSAGE_CLOSE, /* the host lives and does the rest */
+	/* janitor to PID 1 */
+	MESSAGE_MAPS, /* the maps of the user namespace are written */
 	/* host to janitor, janitor to PID 1 */
 	MESSAGE_GO, /* the plan is complete; to PID 1: carries the masks */
-	/* janitor to PID 1 */
-	MESSAGE_FILTER, /* carries the BPF program, a memfd */
 	/* host to PID 1 */
 	MESSAGE_SIGNAL, /* @value: signal for the command */
 	/* PID 1 to host; MESSAGE_FAILED from the janitor as well */
@@ -20,7 +22,10 @@ enum message_kind {
 	MESSAGE_NOT_RUN,   /* @value: errno of execve(2) */
 	MESSAGE_STARTED,   /* @value: pid of the command inside */
 	MESSAGE_STOPPED,   /* @value: signal that stopped the command */
-	MESSAGE_ENDED,	   /* @value: its wait status */
+	/* A name's protection was lost; @failure.text: the path */
+	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
+	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */
+	MESSAGE_ENDED,	     /* @value: its wait status */
 };
 
 struct message {

@@ -19,15 +19,6 @@
 #define AT_RECURSIVE_ 0x8000	/* fcntl.h has it from glibc 2.37 */
 #define MASK_HOME "/proc"	/* never a source: ours replaces it */
 
-/* What mounts_apply() works on: descriptors owned by it. */
-struct builder {
-	const struct plan *plan;
-	int old_root;
-	int new_root;
-	int masks;
-	struct failure *failure;
-};
-
 /* Makes one file or directory of the mask file system. */
 static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 		     const struct plan *plan)
@@ -43,8 +34,8 @@ static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 		if (fd < 0)
 			return -errno;
 	}
-	if (plan->root_caller && fchownat(dir, name, plan->mask_owner,
-					  (gid_t)-1, AT_SYMLINK_NOFOLLOW))
+	if (plan->id.root_caller && fchownat(dir, name, plan->id.mask_owner,
+					     (gid_t)-1, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return 0;
 }
@@ -95,7 +86,7 @@ static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 		if (error)
 			return error;
 	}
-	if (plan->root_caller && fchown(dir, plan->mask_owner, (gid_t)-1))
+	if (plan->id.root_caller && fchown(dir, plan->id.mask_owner, (gid_t)-1))
 		return -errno;
 	return fchmod(dir, 0111) ? -errno : 0;
 }
@@ -160,9 +151,9 @@ int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
 }
 
 /* Attaches @tree at @target of the new root. */
-static int attach(struct builder *b, int tree, const char *target)
+static int attach(const struct mounts *m, int tree, const char *target)
 {
-	owned_fd int at = sys_open_beneath(b->new_root, target, O_PATH);
+	owned_fd int at = sys_open_beneath(m->new_root, target, O_PATH);
 
 	return at < 0 ? at : sys_move_mount(tree, at, "");
 }
@@ -184,22 +175,23 @@ static int clone_tree(int root, const char *path, uint64_t attributes)
 	return error ? error : steal_fd(&tree);
 }
 
-static int apply_bind(struct builder *b, const struct mount_step *step)
+static int apply_bind(const struct mounts *m, const struct mount_step *step)
 {
 	/* The host's would show in place of ours: no plan may say so. */
 	if (path_below(step->target, "/dev") ||
 	    path_below(step->target, "/proc"))
 		return -EINVAL;
 	owned_fd int tree =
-		clone_tree(b->old_root, step->source,
+		clone_tree(m->old_root, step->source,
 			   SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));
 
-	return tree < 0 ? tree : attach(b, tree, step->target);
+	return tree < 0 ? tree : attach(m, tree, step->target);
 }
 
-static int apply_mask(struct builder *b, size_t index)
+static int apply_mask(const struct mounts *m, const struct plan *plan,
+		      size_t index)
 {
-	const struct mount_step *step = &b->plan->steps[index];
+	const struct mount_step *step = &plan->steps[index];
 	char name[64];
 	owned_fd int tree = -1;
 
@@ -208,9 +200,9 @@ static int apply_mask(struct builder *b, size_t index)
 	else
 		snprintf(name, sizeof(name), MASK_HOME "/%s",
 			 step->directory ? "dir" : "file");
-	tree = clone_tree(b->old_root, name,
+	tree = clone_tree(m->old_root, name,
 			  SAFE | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
-	return tree < 0 ? tree : attach(b, tree, step->target);
+	return tree < 0 ? tree : attach(m, tree, step->target);
 }
 
 /* Makes one entry of a mounted file system read-only, in place. */
@@ -258,7 +250,7 @@ static int close_proc(int proc)
 	return error;
 }
 
-static int apply_proc(struct builder *b, const struct mount_step *step)
+static int own_proc(const struct mounts *m, bool closed)
 {
 	owned_fd int proc =
 		new_filesystem("proc", SAFE | MOUNT_ATTR_NOEXEC, NULL);
@@ -266,20 +258,18 @@ static int apply_proc(struct builder *b, const struct mount_step *step)
 
 	if (proc < 0)
 		return proc;
-	error = attach(b, proc, step->target);
-	if (!error && b->plan->close_proc)
-		error = close_proc(proc);
-	return error;
+	error = attach(m, proc, "/proc");
+	return !error && closed ? close_proc(proc) : error;
 }
 
 /* Puts one of the host's device nodes, or terminal, into our /dev. */
-static int dev_node(struct builder *b, int dev, const char *source,
+static int dev_node(const struct mounts *m, int dev, const char *source,
 		    const char *name)
 {
 	owned_fd int at = -1, file = -1, tree = -1;
 	int error;
 
-	at = sys_open_beneath(b->old_root, source, O_PATH);
+	at = sys_open_beneath(m->old_root, source, O_PATH);
 	if (at < 0)
 		return at;
 	file = openat(dev, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
@@ -323,7 +313,7 @@ static int dev_links(int dev)
 	return 0;
 }
 
-static int dev_fill(struct builder *b, int dev)
+static int dev_fill(const struct mounts *m, int dev)
 {
 	static const char *const nodes[] = { "null",   "zero",	  "full",
 					     "random", "urandom", "tty" };
@@ -336,7 +326,7 @@ static int dev_fill(struct builder *b, int dev)
 
 	for (size_t i = 0; !error && i < ARRAY_SIZE(nodes); i++) {
 		snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
-		error = dev_node(b, dev, source, nodes[i]);
+		error = dev_node(m, dev, source, nodes[i]);
 	}
 	if (!error)
 		error = dev_mount(dev, "pts", "devpts", pts,
@@ -351,11 +341,11 @@ static int dev_fill(struct builder *b, int dev)
 	if (!terminal)
 		terminal = ttyname(STDOUT_FILENO);
 	if (!error && terminal)
-		(void)dev_node(b, dev, terminal, "console");
+		(void)dev_node(m, dev, terminal, "console");
 	return error;
 }
 
-static int apply_dev(struct builder *b, const struct mount_step *step)
+static int own_dev(const struct mounts *m)
 {
 	static const char *const options[] = { "mode", "0755", NULL };
 	owned_fd int dev = new_filesystem(
@@ -364,30 +354,12 @@ static int apply_dev(struct builder *b, const struct mount_step *step)
 
 	if (dev < 0)
 		return dev;
-	error = attach(b, dev, step->target);
+	error = attach(m, dev, "/dev");
 	if (!error)
-		error = dev_fill(b, dev);
+		error = dev_fill(m, dev);
 	if (!error)
 		error = sys_mount_attr(dev, false, MOUNT_ATTR_RDONLY, 0);
 	return error;
-}
-
-static int apply_step(struct builder *b, size_t index)
-{
-	const struct mount_step *step = &b->plan->steps[index];
-
-	switch (step->kind) {
-	case MOUNT_BIND:
-		return apply_bind(b, step);
-	case MOUNT_MASK:
-	case MOUNT_SCAFFOLD:
-		return apply_mask(b, index);
-	case MOUNT_PROC:
-		return apply_proc(b, step);
-	case MOUNT_DEV:
-		return apply_dev(b, step);
-	}
-	return -EINVAL;
 }
 
 /* A first step that covers "/" is the root itself. */
@@ -397,23 +369,18 @@ static bool root_is_scaffold(const struct plan *plan)
 	       !strcmp(plan->steps[0].target, "/");
 }
 
-static int apply_steps(struct builder *b)
+static int apply_steps(const struct mounts *m, const struct plan *plan,
+		       struct failure *failure)
 {
-	static const char *const names[] = {
-		[MOUNT_BIND] = "bind",	       [MOUNT_MASK] = "mask",
-		[MOUNT_SCAFFOLD] = "mask",     [MOUNT_PROC] = "mount proc at",
-		[MOUNT_DEV] = "mount /dev at",
-	};
-	int error;
+	for (size_t i = root_is_scaffold(plan); i < plan->step_count; i++) {
+		const struct mount_step *step = &plan->steps[i];
+		bool bind = step->kind == MOUNT_BIND;
+		int error = bind ? apply_bind(m, step) : apply_mask(m, plan, i);
 
-	for (size_t i = root_is_scaffold(b->plan); i < b->plan->step_count;
-	     i++) {
-		const struct mount_step *step = &b->plan->steps[i];
-
-		error = apply_step(b, i);
 		if (error)
-			return failure_set(b->failure, -error, "cannot %s %s",
-					   names[step->kind], step->target);
+			return failure_set(failure, -error, "cannot %s %s",
+					   bind ? "bind" : "mask",
+					   step->target);
 	}
 	return 0;
 }
@@ -429,61 +396,113 @@ static int make_private(void)
 		       : 0;
 }
 
-/* The new root is a clone of the whole tree, stacked over "/". */
-static int open_roots(struct builder *b)
+/* The new root is stacked over "/". */
+static int stack_root(struct mounts *m, const char *source, bool read_only,
+		      struct failure *failure)
 {
-	uint64_t attributes =
-		SAFE | (b->plan->root_read_only ? MOUNT_ATTR_RDONLY : 0);
-	bool scaffold = root_is_scaffold(b->plan);
-	int error = make_private();
+	int error;
 
-	if (error)
-		return failure_set(b->failure, -error,
-				   "cannot make the mounts private");
-	b->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (b->old_root < 0)
-		return failure_set(b->failure, errno, "cannot open /");
-	if (b->masks >= 0) {
-		error = sys_move_mount(b->masks, b->old_root, &MASK_HOME[1]);
-		if (error)
-			return failure_set(b->failure, -error,
-					   "cannot attach the masks");
-	}
-	b->new_root =
-		clone_tree(b->old_root, scaffold ? MASK_HOME "/scaffold0" : "/",
-			   attributes);
-	if (b->new_root < 0)
-		return failure_set(b->failure, -b->new_root,
+	m->new_root = clone_tree(m->old_root, source,
+				 SAFE | (read_only ? MOUNT_ATTR_RDONLY : 0));
+	if (m->new_root < 0)
+		return failure_set(failure, -m->new_root,
 				   "cannot clone the mount tree");
-	error = sys_move_mount(b->new_root, AT_FDCWD, "/");
-	return error ? failure_set(b->failure, -error,
+	error = sys_move_mount(m->new_root, AT_FDCWD, "/");
+	return error ? failure_set(failure, -error,
 				   "cannot attach the new root")
 		     : 0;
 }
 
-static int pivot(struct builder *b)
+int mounts_begin(struct mounts *m, struct failure *failure)
 {
-	if (fchdir(b->new_root) || sys_pivot_root(".", ".") ||
+	int error = make_private();
+
+	*m = (struct mounts){ -1, -1, -1 };
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot make the mounts private");
+	m->old_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (m->old_root < 0)
+		return failure_set(failure, errno, "cannot open /");
+	return stack_root(m, "/", true, failure);
+}
+
+int mounts_own(struct mounts *m, const struct plan *plan,
+	       struct failure *failure)
+{
+	mode_t umask_before = umask(0);
+	int error = own_proc(m, plan->id.close_proc);
+
+	if (error)
+		failure_set(failure, -error, "cannot mount /proc");
+	else if ((error = own_dev(m)))
+		failure_set(failure, -error, "cannot mount /dev");
+	umask(umask_before);
+	return error;
+}
+
+/* In place of the root that most plans have. */
+static int another_root(struct mounts *m, const struct plan *plan,
+			struct failure *failure)
+{
+	int error;
+
+	if (fchdir(m->new_root) || syscall(SYS_umount2, ".", MNT_DETACH_) ||
+	    fchdir(m->old_root))
+		return failure_set(failure, errno, "cannot change the root");
+	close(m->new_root);
+	error = stack_root(
+		m, root_is_scaffold(plan) ? MASK_HOME "/scaffold0" : "/",
+		plan->root_read_only, failure);
+	return error ? error : mounts_own(m, plan, failure);
+}
+
+/*
+ * The masks stay in the namespace, where /proc covers them: only from there
+ * can one be mounted again.
+ */
+static int keep_masks(struct mounts *m)
+{
+	owned_fd int proc = clone_tree(m->new_root, "/proc", 0);
+	owned_fd int masks = clone_tree(m->old_root, MASK_HOME, 0);
+	int error = proc < 0 ? proc : masks;
+
+	if (error >= 0)
+		error = attach(m, masks, "/proc");
+	if (!error)
+		error = attach(m, proc, "/proc");
+	if (!error)
+		m->masks = steal_fd(&masks);
+	return error;
+}
+
+static int pivot(const struct mounts *m, struct failure *failure)
+{
+	if (fchdir(m->new_root) || sys_pivot_root(".", ".") ||
 	    syscall(SYS_umount2, ".", MNT_DETACH_) || chdir("/"))
-		return failure_set(b->failure, errno,
+		return failure_set(failure, errno,
 				   "cannot change to the new root");
 	return 0;
 }
 
-int mounts_apply(const struct plan *plan, int masks, struct failure *failure)
+int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
+		 struct failure *failure)
 {
-	struct builder b = { plan, -1, -1, masks, failure };
-	mode_t umask_before = umask(0);
-	int error = open_roots(&b);
+	int error = masks < 0
+			    ? 0
+			    : sys_move_mount(masks, m->old_root, &MASK_HOME[1]);
 
+	if (error)
+		failure_set(failure, -error, "cannot attach the masks");
+	else if (root_is_scaffold(plan) || !plan->root_read_only)
+		error = another_root(m, plan, failure);
+	if (!error && masks >= 0 && (error = keep_masks(m)))
+		failure_set(failure, -error, "cannot keep the masks");
 	if (!error)
-		error = apply_steps(&b);
+		error = apply_steps(m, plan, failure);
 	if (!error)
-		error = pivot(&b);
-	umask(umask_before);
-	if (b.old_root >= 0)
-		close(b.old_root);
-	if (b.new_root >= 0)
-		close(b.new_root);
+		error = pivot(m, failure);
+	close(m->old_root);
+	close(m->new_root);
 	return error;
 }

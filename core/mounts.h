@@ -19,14 +19,42 @@
 int mounts_masks(const struct plan *plan, int *out, struct failure *failure);
 
 /**
- * mounts_apply() - build the new root and pivot into it
+ * struct mounts - a root that is being built; the descriptors are its own
  *
- * Context: the child, in its own user and mount namespaces with CAP_SYS_ADMIN
- * there, PID 1 of its PID namespace. Sources are opened in the host's tree,
- * without following links, before it is detached.
- * @masks: from mounts_masks(), or -1
- * Return: 0 or -errno, @failure filled; the caller must then end.
+ * Context of all that takes one: the child, in its own user and mount
+ * namespaces with CAP_SYS_ADMIN there, PID 1 of its PID namespace. They return
+ * 0 or -errno with @failure filled; the caller must then end.
  */
-int mounts_apply(const struct plan *plan, int masks, struct failure *failure);
+struct mounts {
+	int old_root;
+	int new_root;
+	int masks; /* after mounts_apply(): where remount.h finds them, or -1 */
+};
+
+/**
+ * mounts_begin() - clone the host's tree, read-only, over "/"
+ *
+ * What nearly every plan begins with, so that it need not wait for the plan.
+ */
+int mounts_begin(struct mounts *mounts, struct failure *failure);
+
+/**
+ * mounts_own() - mount the sandbox's own /proc and /dev in the new root
+ * @plan: of it, only @close_proc is read
+ * Context: the maps of the user namespace are written.
+ */
+int mounts_own(struct mounts *mounts, const struct plan *plan,
+	       struct failure *failure);
+
+/**
+ * mounts_apply() - do the plan's steps and pivot into the new root
+ *
+ * A plan whose root is not the host's tree, read-only, gets it built anew.
+ * Sources are opened in the host's tree, without following links, before it is
+ * detached. Of @mounts, @masks is left to the caller.
+ * @masks: from mounts_masks(), or -1
+ */
+int mounts_apply(struct mounts *mounts, const struct plan *plan, int masks,
+		 struct failure *failure);
 
 #endif

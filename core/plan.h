@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/identity.h"
+
 /** enum mount_kind - one step of building the new root, in order */
 enum mount_kind {
 	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
 	MOUNT_MASK,	/* an empty, unreadable file or directory */
 	MOUNT_SCAFFOLD, /* an unlistable directory that leads to slots */
-	MOUNT_PROC,	/* procfs of the new PID namespace */
-	MOUNT_DEV,	/* a minimal private /dev */
 };
 
 /**
@@ -39,12 +39,6 @@ struct mount_step {
 	size_t slot_count;
 };
 
-/** struct id_extent - one line of a uid_map or gid_map, identity */
-struct id_extent {
-	uint32_t first;
-	uint32_t count;
-};
-
 /**
  * struct seccomp_arg - (argument @index & @mask) == @value
  * @above: instead: argument @index >= @value
@@ -58,49 +52,85 @@ struct seccomp_arg {
 	uint64_t value;
 };
 
-/** struct seccomp_rule - refuse @call with @error where all @args hold */
+/**
+ * struct seccomp_rule - refuse @call with @error where all @args hold
+ * @notify: instead: ask the listener
+ */
 struct seccomp_rule {
 	const char *call;
 	int error;
+	bool notify;
 	struct seccomp_arg args[3];
 	size_t arg_count;
+};
+
+/**
+ * struct guard_glob - a pattern, absolute, of names that may not be made
+ * @floating: where only the last component of a path below this folder counts;
+ *	or NULL
+ */
+struct guard_glob {
+	const char *pattern;
+	const char *floating;
+};
+
+/**
+ * struct guard_name - last components of paths that may not be made
+ * @name: one or more components
+ * @top: holds below this folder only; or NULL
+ */
+struct guard_name {
+	const char *name;
+	const char *top;
+};
+
+/**
+ * struct guard_table - names that nothing inside may make
+ * @on: an agent makes all names
+ * @paths: exact real paths, with all beneath them
+ * @notify: rules that name the calls which make names
+ */
+struct guard_table {
+	bool on;
+	const char **paths;
+	size_t path_count;
+	struct guard_glob *globs;
+	size_t glob_count;
+	struct guard_name *names;
+	size_t name_count;
+	struct seccomp_rule *notify;
+	size_t notify_count;
 };
 
 /**
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
  * @cwd: working directory of the command, in the new root
- * @uids, @gids: identity extents of the new user namespace
- * @root_caller: the caller is uid 0 of its namespace: @caps are kept and
- *	masks belong to @mask_owner, an id that is left out of the maps
- * @caps: bit mask of capabilities that the command keeps
+ * @id: whose run it is; known before all the rest
  * @root_read_only: the new root as a whole; steps follow
- * @close_proc: what can be written in /proc without a capability becomes
- *	read-only (root callers)
  * @temp_dir: made on the host (0700), removed by the janitor
  * @placeholders: empty directories made on the host for protected names that
  *	do not exist, removed by the janitor
+ * @state: file that lists both, for whoever has to remove them (core/state.h);
+ *	NULL for none
  * @listen_ports: loopback ports inside, one listener each, given to the host
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
  * @keep_fds: descriptors above 2 that the command gets
+ * @guard: names that are not to be made
  */
 struct plan {
 	const char **argv;
 	const char **env;
 	const char *cwd;
-	struct id_extent *uids, *gids;
-	size_t uid_count, gid_count;
-	bool root_caller;
-	uint32_t mask_owner;
-	uint64_t caps;
+	struct identity id;
 	bool root_read_only;
-	bool close_proc;
 	struct mount_step *steps;
 	size_t step_count;
 	const char *temp_dir;
 	const char **placeholders;
 	size_t placeholder_count;
+	const char *state;
 	uint16_t *listen_ports;
 	size_t listen_count;
 	bool landlock;
@@ -111,6 +141,7 @@ struct plan {
 	size_t rule_count;
 	int *keep_fds;
 	size_t keep_count;
+	struct guard_table guard;
 };
 
 #endif

@@ -13,9 +13,6 @@
 #include "core/inherited.h"
 #include "core/system.h"
 
-/* What policy, profile and plan take in a usual run. */
-#define HEAP_OF_POLICY (1152UL << 10)
-
 /* First line of a file, or -1. */
 static int read_number(const char *path)
 {
@@ -122,28 +119,40 @@ static int fork_janitor(struct sandbox *sandbox, struct shared *shared,
 	return 0;
 }
 
+/* Whoever is gone has said why: sandbox_start() reads it. */
+static int order(struct sandbox *sandbox, enum message_kind kind)
+{
+	struct message message = { .kind = kind };
+	int error =
+		sys_send(sandbox->janitor, &message, sizeof(message), NULL, 0);
+
+	/* Reset: it went away without reading what we had sent before. */
+	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
+}
+
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure)
 {
 	int error;
 
 	*out = (struct sandbox){ .janitor = -1, .control = -1 };
+	error = identity_read(&shared->plan.id);
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot read the maps of the user namespace "
+				   "in /proc");
 	inherited_note(shared);
 	error = fork_janitor(out, shared, failure);
 	if (error)
 		sandbox_close(out);
-	else
-		sys_warm(HEAP_OF_POLICY);
 	return error;
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	struct message go = { .kind = MESSAGE_GO };
-	int error = sys_send(sandbox->janitor, &go, sizeof(go), NULL, 0);
+	int error = order(sandbox, MESSAGE_GO);
 
-	/* A janitor that is gone has said why. */
-	if (!error || error == -EPIPE)
+	if (!error)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");
@@ -180,6 +189,8 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 
 void sandbox_close(struct sandbox *sandbox)
 {
+	if (sandbox->janitor >= 0)
+		(void)order(sandbox, MESSAGE_CLOSE);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
 	if (sandbox->janitor >= 0)

@@ -27,8 +27,9 @@ struct sandbox {
 /**
  * sandbox_prepare() - fork janitor and PID 1, which build the namespaces
  *
- * Called early: a small process forks fast, and the policy is loaded meanwhile.
- * @shared: its plan holds the maps already; must outlive the sandbox
+ * Called first thing: a small process forks fast, and the policy is loaded
+ * while namespaces and the parts of the root that no policy changes are built.
+ * @shared: its plan is filled with the identity; must outlive the sandbox
  * Return: 0, or -errno with @failure filled and everything undone.
  */
 int sandbox_prepare(struct shared *shared, struct sandbox *out,

@@ -84,8 +84,10 @@ static int add_rule(scmp_filter_ctx context, bool foreign,
 				  : SCMP_CMP64(arg->index, op, arg->value, 0);
 	}
 	return seccomp_rule_add_array(
-		context, SCMP_ACT_ERRNO((uint16_t)rule->error), call,
-		(unsigned int)rule->arg_count, args);
+		context,
+		rule->notify ? SCMP_ACT_NOTIFY
+			     : SCMP_ACT_ERRNO((uint16_t)rule->error),
+		call, (unsigned int)rule->arg_count, args);
 }
 
 /*
@@ -145,6 +147,52 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 	return error ? failure_set(failure, -error,
 				   "cannot build the seccomp filter (%s)", at)
 		     : 0;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
+{
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+uint64_t seccomp_hash(const struct seccomp_rule *rules, size_t count)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct seccomp_rule *rule = &rules[i];
+
+		hash = hash_bytes(hash, rule->call, strlen(rule->call) + 1);
+		hash = hash_bytes(hash, &rule->error, sizeof(rule->error));
+		for (size_t k = 0; k < rule->arg_count; k++) {
+			const struct seccomp_arg *arg = &rule->args[k];
+			uint64_t parts[] = { arg->index, arg->above,
+					     arg->differs, arg->mask,
+					     arg->value };
+
+			hash = hash_bytes(hash, parts, sizeof(parts));
+		}
+	}
+	return hash;
+}
+
+int seccomp_get(const struct seccomp_rule *rules, size_t count,
+		struct sock_fprog *out, struct failure *failure)
+{
+	const struct seccomp_ready *ready = seccomp_ready;
+	uint64_t hash = seccomp_hash(rules, count);
+
+	for (; ready && ready->len; ready++) {
+		if (ready->hash != hash)
+			continue;
+		out->len = ready->len;
+		out->filter = (struct sock_filter *)(uintptr_t)ready->code;
+		return 0;
+	}
+	return seccomp_build(rules, count, 0, out, failure);
 }
 
 int seccomp_install(const struct sock_fprog *program)

@@ -27,6 +27,36 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 		  struct sock_fprog *out, struct failure *failure);
 
 /**
+ * struct seccomp_ready - a program that was built when srt-lua was
+ * @hash: seccomp_hash() of its rules
+ */
+struct seccomp_ready {
+	uint64_t hash;
+	unsigned short len;
+	const struct sock_filter *code;
+};
+
+/**
+ * seccomp_ready - programs for the rules that policies come to
+ *
+ * libseccomp takes longer than all the rest of a start. The last one has a @len
+ * of 0. Weak: what is not the program itself (tests, and the tool that writes
+ * the table, tools/filters.c) is linked without, and builds each.
+ */
+extern const struct seccomp_ready seccomp_ready[] __attribute__((weak));
+
+/** seccomp_hash() - FNV-1a over the content of rules, in order */
+uint64_t seccomp_hash(const struct seccomp_rule *rules, size_t count);
+
+/**
+ * seccomp_get() - the program of rules: a ready one, or built now
+ * @out: program, for the native architecture, to be kept until the process ends
+ * Return: 0 or -errno, @failure filled.
+ */
+int seccomp_get(const struct seccomp_rule *rules, size_t count,
+		struct sock_fprog *out, struct failure *failure);
+
+/**
  * seccomp_install() - put the calling thread under a program for good
  * Context: no_new_privs must be set.
  * Return: 0 or -errno.

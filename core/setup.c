@@ -18,14 +18,17 @@
 #include "core/message.h"
 #include "core/mounts.h"
 #include "core/network.h"
+#include "core/seccomp.h"
+#include "core/state.h"
 #include "core/system.h"
 
 /* Closes what the host process has open and the command does not get. */
 static void close_inherited(const struct plan *plan, int control, int setup,
-			    int masks)
+			    int masks, const struct mounts *mounts)
 {
-	int keep[64] = { control, setup, masks };
-	size_t count = 3;
+	int keep[64] = { control, setup, masks, mounts->old_root,
+			 mounts->new_root };
+	size_t count = 5;
 
 	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
 		keep[count++] = plan->keep_fds[i];
@@ -46,17 +49,14 @@ static int await(int setup, enum message_kind kind, int *fd)
 	return message.kind == kind ? 0 : -EPROTO;
 }
 
-static int make_network(const struct plan *plan, int control,
-			struct failure *failure)
+static int make_listeners(const struct plan *plan, int control,
+			  struct failure *failure)
 {
 	struct message message = { .kind = MESSAGE_LISTENERS };
 	int fds[SYS_MAX_FDS];
 	size_t count = 0;
-	int error = network_up();
+	int error = 0;
 
-	if (error)
-		return failure_set(failure, -error,
-				   "cannot bring up the loopback interface");
 	for (; count < plan->listen_count; count++) {
 		fds[count] = network_listen(plan->listen_ports[count]);
 		if (fds[count] < 0) {
@@ -84,52 +84,63 @@ static int enter_directory(const struct plan *plan, struct failure *failure)
 			   plan->cwd);
 }
 
-/* The BPF program comes in a memfd: it may be larger than a record. */
-static int read_filter(int fd, struct sock_fprog *filter,
-		       struct failure *failure)
+/* What every plan has; the host process loads the policy meanwhile. */
+static int begin(const struct plan *plan, int setup, struct mounts *mounts,
+		 struct failure *failure)
 {
-	struct stat st;
+	int fd, error = network_up();
 
-	if (fd < 0 || fstat(fd, &st))
-		return failure_set(failure, EPROTO, "no seccomp filter came");
-	filter->len = (unsigned short)((size_t)st.st_size /
-				       sizeof(struct sock_filter));
-	filter->filter =
-		mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (filter->filter == MAP_FAILED)
-		return failure_set(failure, errno,
-				   "cannot map the seccomp filter");
-	close(fd);
-	return 0;
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot bring up the loopback interface");
+	error = mounts_begin(mounts, failure);
+	if (!error && await(setup, MESSAGE_MAPS, &fd))
+		error = failure_set(failure, EPROTO, "unexpected message");
+	return error ? error : mounts_own(mounts, plan, failure);
+}
+
+/* Until the process ends, since nothing inside outlives it. */
+static int hold_state(const struct plan *plan, struct failure *failure)
+{
+	int fd = plan->state ? state_hold(plan->state) : 0;
+
+	return fd < 0 ? failure_set(failure, -fd,
+				    "cannot hold the state file %s",
+				    plan->state)
+		      : 0;
 }
 
 static int set_up(const struct shared *shared, int control, int setup,
-		  struct sock_fprog *filter, int *ruleset,
-		  struct failure *failure)
+		  struct confinement *confinement, struct failure *failure)
 {
 	const struct plan *plan = &shared->plan;
+	struct mounts mounts = { 0 };
 	owned_fd int masks = -1;
-	int fd = -1, error;
+	int error = begin(plan, setup, &mounts, failure);
 
+	if (error)
+		return error;
 	/* The plan is complete from here on. */
 	if (await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
-	close_inherited(plan, control, setup, masks);
-	error = make_network(plan, control, failure);
-	if (!error && !plan->root_caller)
+	close_inherited(plan, control, setup, masks, &mounts);
+	error = hold_state(plan, failure);
+	if (!error)
+		error = make_listeners(plan, control, failure);
+	if (!error && !plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	if (!error)
-		error = mounts_apply(plan, masks, failure);
+		error = mounts_apply(&mounts, plan, masks, failure);
 	if (!error)
 		error = enter_directory(plan, failure);
 	if (!error)
 		error = inherited_reopen(shared, failure);
 	if (!error)
-		error = landlock_build(plan, ruleset, failure);
+		error = landlock_build(plan, &confinement->ruleset, failure);
 	if (!error)
-		error = await(setup, MESSAGE_FILTER, &fd);
-	if (!error)
-		error = read_filter(fd, filter, failure);
+		error = seccomp_get(plan->rules, plan->rule_count,
+				    &confinement->filter, failure);
+	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");
 	return error;
@@ -137,15 +148,17 @@ static int set_up(const struct shared *shared, int control, int setup,
 
 _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 {
-	const struct plan *plan = &shared->plan;
+	struct confinement confinement = {
+		.plan = &shared->plan,
+		.caller = &shared->caller,
+		.ruleset = -1,
+		.masks = -1,
+	};
 	struct message message = { .kind = MESSAGE_FAILED };
-	struct sock_fprog filter = { 0 };
-	int ruleset = -1;
 	int error;
 
 	prctl(PR_SET_NAME, "srt-lua-init");
-	error = set_up(shared, control, setup, &filter, &ruleset,
-		       &message.failure);
+	error = set_up(shared, control, setup, &confinement, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "set-up failed");
@@ -153,5 +166,5 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 		_exit(1);
 	}
 	close(setup);
-	init_run(plan, &shared->caller, &filter, ruleset, control);
+	init_run(&confinement, control);
 }

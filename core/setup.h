@@ -8,9 +8,10 @@
 /**
  * setup_run() - build the sandbox around the calling process, then be PID 1
  *
- * Waits for MESSAGE_GO, makes network and listeners, mounts, Landlock ruleset,
- * waits for MESSAGE_FILTER and goes on as init_run(). A step that fails is told
- * to the host by MESSAGE_FAILED and ends the process: nothing is skipped.
+ * Brings the network up, begins the new root, waits for MESSAGE_MAPS to make
+ * /proc and /dev, and for MESSAGE_GO; makes listeners, mounts, Landlock
+ * ruleset and seccomp program, and goes on as init_run(). A step that fails is
+ * told to the host by MESSAGE_FAILED and ends the process: nothing is skipped.
  * Context: the child, in all its new namespaces, all signals blocked.
  * @control: socket to the host process
  * @setup: socket to the janitor

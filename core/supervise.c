@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 
@@ -84,11 +86,42 @@ static void stop_with_command(struct supervisor *s)
 	terminal_hand_over(&s->terminal);
 }
 
+static void take_notice(struct outcome *outcome, const struct message *message)
+{
+	struct notice *notice = outcome->notices;
+	struct notice *end = notice + outcome->notice_count;
+
+	while (notice < end && strcmp(notice->path, message->failure.text))
+		notice++;
+	if (notice == outcome->notices + OUTCOME_NOTICES) {
+		outcome->more_notices = true;
+		return;
+	}
+	if (notice == end) {
+		outcome->notice_count++;
+		snprintf(notice->path, sizeof(notice->path), "%s",
+			 message->failure.text);
+	}
+	if (message->kind == MESSAGE_UNPROTECTED) {
+		notice->missing = message->value;
+		notice->was_missing = true;
+		return;
+	}
+	notice->missing = 0;
+	notice->times++;
+	if (message->value > notice->longest)
+		notice->longest = message->value;
+}
+
 static void on_message(struct supervisor *s, const struct message *message)
 {
 	switch (message->kind) {
 	case MESSAGE_STOPPED:
 		stop_with_command(s);
+		return;
+	case MESSAGE_RESTORED:
+	case MESSAGE_UNPROTECTED:
+		take_notice(s->outcome, message);
 		return;
 	case MESSAGE_FAILED:
 		s->outcome->kind = OUTCOME_FAILED;

@@ -13,11 +13,35 @@ enum outcome_kind {
 	OUTCOME_ENDED,	 /* @value: wait status */
 };
 
-/** struct outcome - how a run ended */
+#define OUTCOME_NOTICES 16
+
+/**
+ * struct notice - a path whose mount was lost while the command ran
+ * @times: how often it was put back
+ * @longest: microseconds that it took at most
+ * @missing: errno of when it could not be put back last, 0 if it is back
+ * @was_missing: it was away for a while
+ */
+struct notice {
+	char path[600];
+	unsigned int times;
+	int longest;
+	int missing;
+	bool was_missing;
+};
+
+/**
+ * struct outcome - how a run ended
+ * @notices: the first paths of that kind
+ * @more_notices: there was no room for another path
+ */
 struct outcome {
 	enum outcome_kind kind;
 	int value;
 	struct failure failure;
+	struct notice notices[OUTCOME_NOTICES];
+	size_t notice_count;
+	bool more_notices;
 };
 
 /**

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/openat2.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@
 
 #include "core/util.h"
 
-#define SRT_MADV_POPULATE_READ 22
 #define SRT_MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #define HEAP_RESERVE (2 << 20)
 
@@ -177,7 +175,7 @@ void sys_close_all_but(int from, const int *keep, size_t count)
 	(void)syscall(SYS_close_range, (unsigned int)from, ~0U, 0U);
 }
 
-static void warm_heap(size_t size)
+void sys_warm(size_t size)
 {
 	static char *start;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -193,34 +191,6 @@ static void warm_heap(size_t size)
 	}
 	if (start + size <= (char *)sbrk(0))
 		(void)madvise(start, size, SRT_MADV_POPULATE_WRITE);
-}
-
-/* One loaded object: code is mapped, data copied. */
-static int warm_object(struct dl_phdr_info *info, size_t size, void *unused)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
-	(void)size;
-	(void)unused;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + part->p_vaddr;
-		uintptr_t end = start + part->p_memsz;
-
-		if (part->p_type != PT_LOAD)
-			continue;
-		start &= ~(page - 1);
-		(void)madvise((void *)start, end - start,
-			      part->p_flags & PF_W ? SRT_MADV_POPULATE_WRITE
-						   : SRT_MADV_POPULATE_READ);
-	}
-	return 0;
-}
-
-void sys_warm(size_t heap)
-{
-	(void)dl_iterate_phdr(warm_object, NULL);
-	warm_heap(heap);
 }
 
 bool sys_missing(const char *feature)

@@ -53,15 +53,12 @@ int sys_write_file(const char *path, const char *text);
 void sys_close_all_but(int from, const int *keep, size_t count);
 
 /**
- * sys_warm() - have memory ready before it is touched
+ * sys_warm() - have the heap's memory ready before it is touched
  *
- * A page fault costs more than the rest of start-up put together where memory
- *is virtualised (12 us each seen), and a page shared by fork(2) faults again.
- *The kernel maps or copies them in one go instead: about 1 us a page. Called at
- *the start, and after a fork on both sides. Without MADV_POPULATE_*
- *(Linux 5.14) it does nothing.
- * @heap: bytes of the heap's beginning, up to 2 MiB; program and libraries are
- *	warmed as well
+ * The kernel maps it in one go, about 1 us a page; a page fault costs 12 us
+ * where memory is virtualised. Without MADV_POPULATE_WRITE (Linux 5.14) it does
+ * nothing.
+ * @heap: bytes of the heap's beginning, up to 2 MiB
  */
 void sys_warm(size_t heap);
 

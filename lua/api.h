@@ -12,9 +12,22 @@ int luaopen_srt_c_sys(lua_State *L);
 int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
+int luaopen_srt_c_walk(lua_State *L);
+int luaopen_srt_c_tidy(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */
 extern struct caller host_caller;
+
+/**
+ * host_fork() - fork the sandbox's first processes, for srt.c.sandbox.begin()
+ *
+ * Before there is a Lua state: a small process forks fast. How it went is told
+ * by begin().
+ */
+void host_fork(void);
+
+/** host_join() - end what host_fork() made, where nobody asked for it */
+void host_join(void);
 
 /**
  * api_fail() - nil, message, errno name: how operating failures are returned

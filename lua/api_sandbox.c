@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.sandbox: runs a plan and waits for its command; see api_sandbox.md. */
 #include <errno.h>
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <uv.h>
 
 #include "core/plan.h"
 #include "core/sandbox.h"
+#include "core/seccomp.h"
 #include "core/supervise.h"
 #include "core/system.h"
 #include "lua/api.h"
@@ -115,25 +119,6 @@ static const char **read_strings(struct reader *r, int table, const char *name,
 	return strings;
 }
 
-static struct id_extent *read_extents(struct reader *r, const char *name,
-				      size_t *count)
-{
-	size_t n = push_list(r, r->plan, name);
-	struct id_extent *extents = array(r, n, sizeof(*extents));
-
-	for (size_t i = 0; i < n; i++) {
-		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
-		extents[i].first =
-			(uint32_t)integer_at(r, lua_gettop(r->L), "first");
-		extents[i].count =
-			(uint32_t)integer_at(r, lua_gettop(r->L), "count");
-		lua_pop(r->L, 1);
-	}
-	lua_pop(r->L, 1);
-	*count = n;
-	return extents;
-}
-
 static void read_slots(struct reader *r, int table, struct mount_step *step)
 {
 	size_t n = push_list(r, table, "slots");
@@ -157,8 +142,7 @@ static void read_slots(struct reader *r, int table, struct mount_step *step)
 
 static void read_step(struct reader *r, int table, struct mount_step *step)
 {
-	static const char *const kinds[] = { "bind", "mask", "scaffold",
-					     "proc", "dev",  NULL };
+	static const char *const kinds[] = { "bind", "mask", "scaffold", NULL };
 
 	lua_getfield(r->L, table, "op");
 	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
@@ -188,7 +172,9 @@ static void read_rule(struct reader *r, int table, struct seccomp_rule *rule)
 	size_t n;
 
 	rule->call = text_field(r, table, "call", true);
-	rule->error = (int)integer_at(r, table, "errno");
+	rule->notify = flag_at(r, table, "notify");
+	if (!rule->notify)
+		rule->error = (int)integer_at(r, table, "errno");
 	n = push_list(r, table, "args");
 	if (n > ARRAY_SIZE(rule->args))
 		luaL_error(r->L, "plan.seccomp: too many arguments");
@@ -210,14 +196,62 @@ static void read_rule(struct reader *r, int table, struct seccomp_rule *rule)
 	rule->arg_count = n;
 }
 
-static void read_rules(struct reader *r, struct plan *plan)
+static struct seccomp_rule *read_rules(struct reader *r, int table,
+				       const char *name, size_t *count)
 {
-	plan->rule_count = push_list(r, r->plan, "seccomp");
-	plan->rules = array(r, plan->rule_count, sizeof(*plan->rules));
-	for (size_t i = 0; i < plan->rule_count; i++) {
+	size_t n = push_list(r, table, name);
+	struct seccomp_rule *rules = array(r, n, sizeof(*rules));
+
+	for (size_t i = 0; i < n; i++) {
 		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
-		read_rule(r, lua_gettop(r->L), &plan->rules[i]);
+		read_rule(r, lua_gettop(r->L), &rules[i]);
 		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	*count = n;
+	return rules;
+}
+
+static void read_guard_lists(struct reader *r, int at,
+			     struct guard_table *guard)
+{
+	guard->glob_count = push_list(r, at, "globs");
+	guard->globs = array(r, guard->glob_count, sizeof(*guard->globs));
+	for (size_t i = 0; i < guard->glob_count; i++) {
+		int row;
+
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		row = lua_gettop(r->L);
+		guard->globs[i].pattern = text_field(r, row, "pattern", true);
+		guard->globs[i].floating =
+			text_field(r, row, "floating", false);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+	guard->name_count = push_list(r, at, "names");
+	guard->names = array(r, guard->name_count, sizeof(*guard->names));
+	for (size_t i = 0; i < guard->name_count; i++) {
+		int row;
+
+		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
+		row = lua_gettop(r->L);
+		guard->names[i].name = text_field(r, row, "name", true);
+		guard->names[i].top = text_field(r, row, "top", false);
+		lua_pop(r->L, 1);
+	}
+	lua_pop(r->L, 1);
+}
+
+static void read_guard(struct reader *r, struct guard_table *guard)
+{
+	if (lua_getfield(r->L, r->plan, "guard") == LUA_TTABLE) {
+		int at = lua_gettop(r->L);
+
+		guard->on = true;
+		guard->paths = read_strings(r, at, "paths", &guard->path_count);
+		read_guard_lists(r, at, guard);
+		guard->notify =
+			read_rules(r, at, "notify", &guard->notify_count);
 	}
 	lua_pop(r->L, 1);
 }
@@ -254,11 +288,8 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 		luaL_error(L, "plan.argv: empty");
 	plan->cwd = text_field(&r, index, "cwd", true);
 	plan->temp_dir = text_field(&r, index, "tempDir", false);
-	plan->root_caller = flag_at(&r, index, "rootCaller");
-	plan->mask_owner = (uint32_t)integer_at(&r, index, "maskOwner");
-	plan->caps = (uint64_t)integer_at(&r, index, "caps");
+	plan->state = text_field(&r, index, "state", false);
 	plan->root_read_only = flag_at(&r, index, "rootReadOnly");
-	plan->close_proc = flag_at(&r, index, "closeProc");
 	plan->landlock = flag_at(&r, index, "landlock");
 	plan->scope_signals = flag_at(&r, index, "scopeSignals");
 	plan->writable =
@@ -266,7 +297,8 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 	plan->placeholders = read_strings(&r, index, "placeholders",
 					  &plan->placeholder_count);
 	read_steps(&r, plan);
-	read_rules(&r, plan);
+	plan->rules = read_rules(&r, index, "seccomp", &plan->rule_count);
+	read_guard(&r, &plan->guard);
 	read_numbers(&r, plan);
 	if (plan->listen_count > SYS_MAX_FDS)
 		luaL_error(L, "plan.listen: too many ports");
@@ -278,40 +310,100 @@ struct object {
 	struct shared *shared;
 };
 
-/*
- * prepare(plan) -> sandbox | nil, message. Of the plan, uids and gids are read.
- * Signals are held back from here on, so that none is lost.
- */
-static int sandbox_lua_prepare(lua_State *L)
-{
-	struct failure failure = { 0 };
-	struct reader r = { .L = L, .plan = 1 };
-	struct object *object;
-	struct plan *plan;
+/* What was forked before there was a Lua state, until begin() takes it. */
+static struct object early = { .sandbox = { .janitor = -1, .control = -1 } };
+static struct failure early_failure;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
-	object = lua_newuserdatauv(L, sizeof(*object), 0);
-	*object =
-		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
-	luaL_setmetatable(L, SANDBOX);
-	object->shared = r.shared = shared_new();
-	if (!r.shared) {
-		lua_pushnil(L);
-		lua_pushliteral(L, "no memory to share with the sandbox; is "
-				   "there a limit (ulimit -v)?");
-		return 2;
+void host_fork(void)
+{
+	early.shared = shared_new();
+	if (!early.shared) {
+		failure_set(&early_failure, ENOMEM,
+			    "no memory to share with the sandbox; is there a "
+			    "limit (ulimit -v)?");
+		return;
 	}
-	plan = &r.shared->plan;
-	r.shared->caller = host_caller;
-	plan->uids = read_extents(&r, "uids", &plan->uid_count);
-	plan->gids = read_extents(&r, "gids", &plan->gid_count);
+	early.shared->caller = host_caller;
+	/* Signals are held back from here on, so that none is lost. */
 	supervise_block();
-	if (sandbox_prepare(r.shared, &object->sandbox, &failure)) {
+	(void)sandbox_prepare(early.shared, &early.sandbox, &early_failure);
+}
+
+void host_join(void)
+{
+	if (early.shared)
+		sandbox_close(&early.sandbox);
+}
+
+/* begin() -> sandbox | nil, message. Once in a process. */
+static int sandbox_lua_begin(lua_State *L)
+{
+	struct object *object;
+
+	if (early_failure.text[0]) {
 		lua_pushnil(L);
-		lua_pushstring(L, failure.text);
+		lua_pushstring(L, early_failure.text);
 		return 2;
 	}
+	if (!early.shared)
+		return luaL_error(L, "the sandbox was begun before");
+	object = lua_newuserdatauv(L, sizeof(*object), 0);
+	*object = early;
+	early.shared = NULL;
+	luaL_setmetatable(L, SANDBOX);
 	return 1;
+}
+
+static void push_extents(lua_State *L, const struct id_extent *extents,
+			 size_t count)
+{
+	lua_createtable(L, (int)count, 0);
+	for (size_t i = 0; i < count; i++) {
+		lua_createtable(L, 0, 2);
+		lua_pushinteger(L, extents[i].first);
+		lua_setfield(L, -2, "first");
+		lua_pushinteger(L, extents[i].count);
+		lua_setfield(L, -2, "count");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+/* {uids, gids, rootCaller, closeProc, maskOwner, caps} */
+static int push_identity(lua_State *L, const struct identity *id)
+{
+	lua_createtable(L, 0, 6);
+	push_extents(L, id->uids, id->uid_count);
+	lua_setfield(L, -2, "uids");
+	push_extents(L, id->gids, id->gid_count);
+	lua_setfield(L, -2, "gids");
+	lua_pushboolean(L, id->root_caller);
+	lua_setfield(L, -2, "rootCaller");
+	lua_pushboolean(L, id->close_proc);
+	lua_setfield(L, -2, "closeProc");
+	lua_pushinteger(L, id->mask_owner);
+	lua_setfield(L, -2, "maskOwner");
+	lua_pushinteger(L, (lua_Integer)id->caps);
+	lua_setfield(L, -2, "caps");
+	return 1;
+}
+
+/* identity() -> as a sandbox would have it */
+static int sandbox_lua_would_be(lua_State *L)
+{
+	struct identity id;
+	int error = identity_read(&id);
+
+	return error ? luaL_error(L, "cannot read /proc/self/uid_map: %s",
+				  strerror(-error))
+		     : push_identity(L, &id);
+}
+
+/* sandbox:identity() -> the sandbox's */
+static int sandbox_lua_identity(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	return push_identity(L, &object->shared->plan.id);
 }
 
 /* sandbox:start(plan) -> true | nil, message */
@@ -346,15 +438,60 @@ static int sandbox_lua_listeners(lua_State *L)
 	return 1;
 }
 
+/* {{path=, times=, longest=, missing=, wasMissing=}, …, more=} */
+static void push_notices(lua_State *L, const struct outcome *outcome)
+{
+	lua_createtable(L, (int)outcome->notice_count, 1);
+	lua_pushboolean(L, outcome->more_notices);
+	lua_setfield(L, -2, "more");
+	for (size_t i = 0; i < outcome->notice_count; i++) {
+		const struct notice *notice = &outcome->notices[i];
+
+		lua_createtable(L, 0, 5);
+		lua_pushstring(L, notice->path);
+		lua_setfield(L, -2, "path");
+		lua_pushinteger(L, notice->times);
+		lua_setfield(L, -2, "times");
+		lua_pushinteger(L, notice->longest);
+		lua_setfield(L, -2, "longest");
+		lua_pushinteger(L, notice->missing);
+		lua_setfield(L, -2, "missing");
+		lua_pushboolean(L, notice->was_missing);
+		lua_setfield(L, -2, "wasMissing");
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+static void push_outcome(lua_State *L, const struct outcome *outcome)
+{
+	switch (outcome->kind) {
+	case OUTCOME_ENDED:
+		lua_pushstring(L,
+			       WIFSIGNALED(outcome->value) ? "signal" : "exit");
+		lua_pushinteger(L, WIFSIGNALED(outcome->value)
+					   ? WTERMSIG(outcome->value)
+					   : WEXITSTATUS(outcome->value));
+		return;
+	case OUTCOME_NOT_RUN:
+		lua_pushliteral(L, "notrun");
+		lua_pushinteger(L, outcome->value);
+		return;
+	case OUTCOME_FAILED:
+		break;
+	}
+	lua_pushliteral(L, "failed");
+	lua_pushstring(L, outcome->failure.text);
+}
+
 /*
  * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
- * "failed", message
+ * "failed", message; and notices
  */
 static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	const struct plan *plan = &object->shared->plan;
-	struct outcome outcome;
+	struct outcome outcome = { 0 };
 	int error;
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
@@ -362,29 +499,13 @@ static int sandbox_lua_run(lua_State *L)
 						  &object->sandbox, &outcome)
 				  : -EMFILE;
 	if (error) {
-		lua_pushliteral(L, "failed");
-		lua_pushfstring(L, "cannot wait for the command: %s",
-				strerror(-error));
-		return 2;
+		outcome = (struct outcome){ .kind = OUTCOME_FAILED };
+		failure_set(&outcome.failure, -error,
+			    "cannot wait for the command");
 	}
-	switch (outcome.kind) {
-	case OUTCOME_ENDED:
-		lua_pushstring(L,
-			       WIFSIGNALED(outcome.value) ? "signal" : "exit");
-		lua_pushinteger(L, WIFSIGNALED(outcome.value)
-					   ? WTERMSIG(outcome.value)
-					   : WEXITSTATUS(outcome.value));
-		return 2;
-	case OUTCOME_NOT_RUN:
-		lua_pushliteral(L, "notrun");
-		lua_pushinteger(L, outcome.value);
-		return 2;
-	case OUTCOME_FAILED:
-		break;
-	}
-	lua_pushliteral(L, "failed");
-	lua_pushstring(L, outcome.failure.text);
-	return 2;
+	push_outcome(L, &outcome);
+	push_notices(L, &outcome);
+	return 3;
 }
 
 static int sandbox_lua_close(lua_State *L)
@@ -395,9 +516,40 @@ static int sandbox_lua_close(lua_State *L)
 	return 0;
 }
 
+/*
+ * filter(rules) -> BPF program as bytes, hash of the rules as hexadecimal
+ * digits; throws what libseccomp says. For the tool that builds them in.
+ */
+static int sandbox_lua_filter(lua_State *L)
+{
+	struct reader r = { .L = L, .shared = shared_new() };
+	struct failure failure = { 0 };
+	struct sock_fprog program = { 0 };
+	struct seccomp_rule *rules;
+	size_t count;
+	char hash[17];
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	if (!r.shared)
+		return luaL_error(L, "no memory");
+	lua_createtable(L, 0, 1);
+	lua_pushvalue(L, 1);
+	lua_setfield(L, -2, "seccomp");
+	rules = read_rules(&r, lua_gettop(L), "seccomp", &count);
+	if (seccomp_build(rules, count, 0, &program, &failure))
+		return luaL_error(L, "%s", failure.text);
+	snprintf(hash, sizeof(hash), "%016" PRIx64, seccomp_hash(rules, count));
+	lua_pushlstring(L, (const char *)program.filter,
+			program.len * sizeof(*program.filter));
+	free(program.filter);
+	lua_pushstring(L, hash);
+	return 2;
+}
+
 int luaopen_srt_c_sandbox(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
+		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
 		{ "listeners", sandbox_lua_listeners },
 		{ "run", sandbox_lua_run },
@@ -405,7 +557,9 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ NULL, NULL },
 	};
 	static const luaL_Reg functions[] = {
-		{ "prepare", sandbox_lua_prepare },
+		{ "begin", sandbox_lua_begin },
+		{ "identity", sandbox_lua_would_be },
+		{ "filter", sandbox_lua_filter },
 		{ NULL, NULL },
 	};
 

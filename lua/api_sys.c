@@ -421,6 +421,8 @@ static int sys_lua_fdinfo(lua_State *L)
 	lua_setfield(L, -2, "access");
 	lua_pushboolean(L, (flags & O_PATH) != 0);
 	lua_setfield(L, -2, "opath");
+	lua_pushboolean(L, fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	lua_setfield(L, -2, "cloexec");
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	size = readlink(link, path, sizeof(path));
 	lua_pushlstring(L, path, size > 0 ? (size_t)size : 0);

@@ -179,6 +179,7 @@ void box_srt_open(lua_State *B)
 	add_parts(B);
 	box_answers_open(B);
 	box_files_open(B);
+	box_glob_open(B);
 	box_hash_open(B);
 	box_rate_open(B);
 	box_view_new(B, "srt", BOX_VIEW_STRICT, facts);

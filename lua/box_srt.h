@@ -26,6 +26,7 @@ void box_url_open(lua_State *B);
 /* Each adds functions to the srt table on top. */
 void box_answers_open(lua_State *B);
 void box_files_open(lua_State *B);
+void box_glob_open(lua_State *B);
 void box_hash_open(lua_State *B);
 void box_rate_open(lua_State *B);
 

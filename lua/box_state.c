@@ -116,6 +116,7 @@ void box_enter(struct box *b, lua_State *H, bool load)
 	if (b->hook_count < 1)
 		b->hook_count = 1;
 	b->spent = BOX_NOT_SPENT;
+	b->loading = load;
 	b->expired = 0;
 	b->pcalls = 0;
 	b->live = ++b->serial;

@@ -67,6 +67,7 @@ struct box {
 	int64_t left, granted;
 	int hook_count, pcalls;
 	enum box_spent spent;
+	bool loading; /* the run is a load, no call */
 	volatile sig_atomic_t expired;
 	uint64_t serial, live;
 	int root;

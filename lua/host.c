@@ -19,8 +19,8 @@
 #error "SRT_VERSION comes from the build"
 #endif
 
-/* What the Lua state takes until the sandbox is forked. */
-#define HEAP_AT_START (256UL << 10)
+/* What modules, policy, profile and plan take in a usual run. */
+#define HEAP_AT_START (1408UL << 10)
 
 const char *srtlua_version(void)
 {
@@ -141,6 +141,8 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.sandbox", luaopen_srt_c_sandbox);
 	preload(L, "srt.c.proxy", luaopen_srt_c_proxy);
 	preload(L, "srt.c.box", luaopen_srt_c_box);
+	preload(L, "srt.c.walk", luaopen_srt_c_walk);
+	preload(L, "srt.c.tidy", luaopen_srt_c_tidy);
 	set_searchers(L);
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "srt.cli.main");
@@ -186,13 +188,15 @@ int srtlua_main(int argc, char **argv)
 	int status;
 
 	caller_save(&host_caller);
-	sys_warm(HEAP_AT_START);
 	status = fill_standard_descriptors();
 	if (status) {
 		fprintf(stderr, "srt-lua: cannot open /dev/null: %s\n",
 			strerror(-status));
 		return 125;
 	}
+	if (argc > 1 && !strcmp(argv[1], "run"))
+		host_fork();
+	sys_warm(HEAP_AT_START);
 	L = luaL_newstate();
 	if (!L) {
 		fprintf(stderr, "srt-lua: out of memory\n");
@@ -211,5 +215,6 @@ int srtlua_main(int argc, char **argv)
 	} else {
 		status = (int)lua_tointeger(L, -1);
 	}
+	host_join();
 	return status;
 }

@@ -88,6 +88,12 @@ function srt.isdir(path) end
 ---@return string|nil message
 function srt.read(path, max) end
 
+---The paths that a pattern matches now, sorted; while the policy is loaded only. "~", and relative to cwd; links are not
+---followed, and a folder that can't be read is passed over.
+---@param pattern string as in path lists: `*`, `**/` for any depth, `?`, `[a-z]`
+---@return string[] paths
+function srt.glob(pattern) end
+
 ---Does the glob match all of the text? `*` any text, `?` one character, `[a-z]`; in linear time.
 ---@param text string
 ---@param pattern string

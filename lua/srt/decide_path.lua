@@ -7,6 +7,7 @@
 -- allowWrite covers the path; a denyWrite at or above the path refuses it
 -- whatever else is said, and what can't be read can't be written.
 local paths = require "srt.paths"
+local places = require "srt.places"
 local sys = require "srt.c.sys"
 
 local decide = {}
@@ -48,83 +49,44 @@ local function planted(entry, resolved, ctx, roots)
   end
 end
 
-local function note(rules, entry, text, warn)
-  rules.notes[#rules.notes + 1] = { entry = entry, text = text, warn = warn }
+function Rules:note(entry, text, warn)
+  self.notes[#self.notes + 1] = { entry = entry, text = text, warn = warn }
 end
 
 local function add_allow(rules, list, entry, ctx, roots)
   local resolved = paths.resolve(entry.path)
   if not resolved.real then
-    return note(rules, entry, "does not exist, so it allows nothing")
+    return rules:note(entry, "does not exist, so it allows nothing")
   end
   local link = planted(entry, resolved, ctx, roots)
   if link then
-    return note(rules, entry, "is reached through the symbolic link " .. link
+    return rules:note(entry, "is reached through the symbolic link " .. link
       .. ", which a command could have made, so it allows nothing; name " .. resolved.real .. " instead")
   end
   if decide.own(resolved.real) then
-    return note(rules, entry, "is the sandbox's own, so it has no effect")
+    return rules:note(entry, "is the sandbox's own, so it has no effect")
   end
   put(rules[list], resolved.real, entry)
   rules.types[resolved.real] = resolved.type
   for _, passed in ipairs(resolved.links) do rules.links[passed.path] = passed.target end
 end
 
--- An empty directory of that name breaks git.
-local NEVER_HELD = { [".git"] = true, commondir = true }
-
 local function unescape(point)
   return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
 end
 
-local function mountinfo()
-  return sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
-end
-
--- Is the path on a read-only mount, or on a read-only file system?
-local function on_read_only(path)
-  local length, read_only = 0, false
-  for point, options, super in gmatch(mountinfo(), "%S+ %S+ %S+ %S+ (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n") do
-    point = unescape(point)
-    if #point >= length and paths.below(path, point) then
-      length, read_only = #point, (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil
-    end
+--- The mounts of the host's tree.
+---@return {point: string, kind: string, readOnly: boolean}[]
+function Rules:mounts()
+  if self.mountList then return self.mountList end
+  local list = {}
+  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
+  for point, options, kind, super in gmatch(text, "%S+ %S+ %S+ %S+ (%S+) (%S+)[^\n]- %- (%S+) %S+ (%S*)[^\n]*\n") do
+    list[#list + 1] = { point = unescape(point), kind = kind,
+      readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
   end
-  return read_only
-end
-
--- The place that another run holds: path itself or its folder. It must be held
--- by this run too, or it would go when the other one ends.
-local PLACEHOLDER_MODE = tonumber("1555", 8) -- as in core/holdings.c
-
-local function held_place(path)
-  for _, candidate in ipairs { path, paths.parent(path) } do
-    local st = sys.lstat(candidate)
-    if st and st.type == "dir" and st.mode == PLACEHOLDER_MODE and #(sys.readdir(candidate) or { "?" }) == 0 then
-      return candidate
-    end
-  end
-end
-
--- A protected name that does not exist is held by an empty directory, if
--- something inside could make it otherwise.
-local function hold_place(rules, entry, missing)
-  local parent = paths.parent(missing)
-  if not rules:at(parent).write then return end
-  local st = sys.stat(parent)
-  local uid = sys.ids()
-  -- An owner can open a folder to writing again; a read-only mount stays.
-  if not st or (not sys.writable(parent) and (st.uid ~= uid or on_read_only(parent))) then return end
-  if rules.placeholders[missing] then return end
-  if NEVER_HELD[missing:match("[^/]*$")] then
-    note(rules, entry, "does not exist, and its place is not held since that would break git: what a command makes "
-      .. "there is not protected", true)
-    return
-  end
-  rules.placeholders[missing] = entry
-  note(rules, entry, "does not exist: while a command runs, an empty folder holds the place of " .. missing)
-  put(rules.denyWrite, missing, entry)
-  rules.types[missing] = "dir"
+  self.mountList = list
+  return list
 end
 
 -- A link on the way to a protected path may not be replaced, nor a plain file
@@ -148,38 +110,38 @@ end
 local function hold_special(rules, entry, path, kind)
   if (kind == "fifo" or kind == "sock") and rules:at(path).write then
     put(rules.denyRead, path, entry)
-    note(rules, entry, "is a " .. (kind == "fifo" and "FIFO" or "socket") .. ", so it is closed to reading as well")
+    rules:note(entry, "is a " .. (kind == "fifo" and "FIFO" or "socket") .. ", so it is closed to reading as well")
   end
 end
 
 local function add_deny(rules, list, entry)
   local resolved = paths.resolve(entry.path)
   hold_way(rules, entry, resolved)
-  local held = list == "denyWrite" and held_place(resolved.real or resolved.missing or "/")
+  local held = list == "denyWrite" and places.held(resolved.real or resolved.missing or "/")
   if held then
     rules.absent[#rules.absent + 1] = { entry = entry, missing = held }
   elseif resolved.real then
     if decide.own(resolved.real) or OWN[resolved.real] then
-      return note(rules, entry, "is the sandbox's own, so it has no effect")
+      return rules:note(entry, "is the sandbox's own, so it has no effect")
     end
     if resolved.type == "file" and resolved.names > 1 and (list == "denyRead" or rules:at(resolved.real).write) then
-      note(rules, entry, ("has %d names (hard links): by another one it is not protected"):format(resolved.names), true)
+      rules:note(entry, ("has %d names (hard links): by another one it is not protected"):format(resolved.names), true)
     end
     if list == "denyWrite" then hold_special(rules, entry, resolved.real, resolved.type) end
     put(rules[list], resolved.real, entry)
     rules.types[resolved.real] = resolved.type
   elseif resolved.missing and list == "denyWrite" then
-    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing }
+    rules.absent[#rules.absent + 1] = { entry = entry, missing = resolved.missing, whole = resolved.whole }
   elseif resolved.code == "ELOOP" then
-    note(rules, entry, "is a loop of symbolic links, so it protects nothing but these")
+    rules:note(entry, "is a loop of symbolic links, so it protects nothing but these")
   elseif resolved.closed and rules:at(resolved.closed).write then
     put(rules[list], resolved.closed, entry)
     rules.types[resolved.closed] = "dir"
-    note(rules, entry, "lies in " .. resolved.closed .. ", which can't be searched, so that is denied as a whole", true)
+    rules:note(entry, "lies in " .. resolved.closed .. ", which can't be searched, so that is denied as a whole", true)
   elseif resolved.code == "EACCES" then
-    note(rules, entry, "can't be looked at by this user, and neither can the command")
+    rules:note(entry, "can't be looked at by this user, and neither can the command")
   elseif resolved.code == "ENOENT" or resolved.code == "ENOTDIR" then
-    note(rules, entry, "does not exist, so there is nothing to protect")
+    rules:note(entry, "does not exist, so there is nothing to protect")
   else
     rules.problems[#rules.problems + 1] = { entry = entry, text = ("can't be protected: it can't be looked at (%s)")
       :format(resolved.code) }
@@ -188,9 +150,9 @@ end
 
 -- Mounts of kernel file systems elsewhere in the tree.
 local function add_mounts(rules)
-  for point, kind in gmatch(mountinfo(), "%S+ %S+ %S+ %S+ (%S+) [^\n]- %- (%S+) [^\n]*\n") do
+  for _, mount in ipairs(rules:mounts()) do
+    local kind, path = mount.kind, mount.point
     if COVERED[kind] or INTERFACES[kind] then
-      local path = unescape(point)
       local st = not decide.own(path) and not OWN[path] and sys.stat(path)
       if st then
         local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
@@ -209,7 +171,8 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    tempDir = ctx.tempDir }, Rules)
+    makeable = {}, tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } },
+    Rules)
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
@@ -221,8 +184,39 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
   add_mounts(rules)
-  for _, absent in ipairs(rules.absent) do hold_place(rules, absent.entry, absent.missing) end
+  if profile.protection then require("srt.protect").add(rules, profile.protection, ctx, add_deny) end
+  for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
   return rules
+end
+
+--- Decisions by the paths that a state file has kept.
+---@param lists table<string, string[]>
+---@return table rules only at() has a meaning
+function decide.restore(lists)
+  local rules = setmetatable({ finalRead = {}, finalWrite = {} }, Rules)
+  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite" } do
+    rules[name] = {}
+    for _, path in ipairs(lists[name] or {}) do rules[name][path] = { given = path, path = path } end
+  end
+  return rules
+end
+
+--- What restore() needs: the paths that could matter where something is allowed to be written.
+---@return table<string, string[]>
+function Rules:kept()
+  local lists = {}
+  local function matters(path)
+    for root in pairs(self.allowWrite) do
+      if paths.below(path, root) or paths.below(root, path) then return true end
+    end
+  end
+  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite" } do
+    lists[name] = {}
+    for path in pairs(self[name]) do
+      if not self.placeholders[path] and matters(path) then table.insert(lists[name], path) end
+    end
+  end
+  return lists
 end
 
 -- One step down: what the entries at path change in the state so far.
@@ -235,7 +229,7 @@ local function step(rules, path, state)
     state.read, state.readRule = true, write
   end
   state.allowWrite = write or state.allowWrite
-  state.denyWrite = state.denyWrite or rules.denyWrite[path]
+  state.denyWrite = state.denyWrite or rules.denyWrite[path] or rules.guard and rules.guard.paths[path]
   state.finalWrite = state.finalWrite or rules.finalWrite[path]
   state.finalRead = state.finalRead or rules.finalRead[path]
 end

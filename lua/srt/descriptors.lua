@@ -65,13 +65,14 @@ local function check_one(fd, info, rules, plan)
   if info.type == "other" then return ("%s is %s, which a command can't be given"):format(name_of(fd), info.path) end
 end
 
---- Are descriptors that are to be kept the caller's? Asked before we open any
---- of our own: one of those must never be taken for it.
+--- Are descriptors that are to be kept the caller's? One of our own must never
+--- be taken for it: ours close at exec, what a caller handed on does not.
 ---@param keep integer[]
 ---@return string? reason why the run is refused
 function descriptors.absent(keep)
   for _, fd in ipairs(keep) do
-    if not sys.fdinfo(fd) then return "descriptor " .. fd .. " (--keep-fd) is not open" end
+    local info = sys.fdinfo(fd)
+    if not info or info.cloexec then return "descriptor " .. fd .. " (--keep-fd) is not open" end
   end
 end
 

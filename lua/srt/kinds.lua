@@ -9,12 +9,13 @@ local kinds = {}
 
 local EXPECTED = {
   string = "a string", boolean = "true or false", integer = "a whole number", ["function"] = "a function",
-  path = "a path: a string or {path=…, literal=true}", domain = "a host as a string",
+  path = "a path: a string or {path=…, literal=true}", protected = "a name as a string",
+  domain = "a host as a string",
   range = "an IP address or range as a string", name = "the name of an environment variable",
   table = "a table", record = "a table", map = "a table of names and values", any = "anything",
 }
-local PLURAL = { path = "paths", domain = "hosts", range = "addresses", string = "strings", integer = "numbers",
-  name = "names", record = "tables", any = "names or tables" }
+local PLURAL = { path = "paths", protected = "names", domain = "hosts", range = "addresses", string = "strings",
+  integer = "numbers", name = "names", record = "tables", any = "names or tables" }
 
 ---What a key takes, in words.
 ---@param node table
@@ -121,6 +122,17 @@ function check.path(self, node, v, origin)
     return false
   end
   return check.string(self, node, path, origin)
+end
+
+function check.protected(self, node, v, origin)
+  if type(v) ~= "string" then
+    return self:wrong(node, v, origin)
+  end
+  local _, reason = require("srt.protected").parse(v)
+  if reason then
+    self:fail(origin, ("%q can't be protected: %s"):format(v, reason))
+  end
+  return not reason
 end
 
 function check.domain(self, node, v, origin)

@@ -34,7 +34,7 @@ local function duplicates(self, entries, text_of)
   local seen = {}
   for _, entry in ipairs(entries) do
     local text = text_of(entry)
-    if seen[text] and not entry.builtin then
+    if seen[text] and not entry.builtin and not entry.glob then
       self:note(entry.origin, ("%q is listed twice"):format(entry.given or entry.text))
     end
     seen[text] = true
@@ -46,24 +46,24 @@ local function paths(self, fs)
   local allow_write, deny_write = index(fs.allowWrite), index(fs.denyWrite)
   for _, entry in ipairs(fs.allowWrite) do
     local deny = covering(deny_write, entry.path)
-    if deny then
+    if deny and not entry.glob then
       self:warn(entry.origin, ("%q has no effect: denyWrite %q covers it, and a denial wins"):format(entry.given,
         deny.given))
     end
   end
   for _, entry in ipairs(fs.denyRead) do
-    if allow_read[entry.path] then
+    if allow_read[entry.path] and not entry.glob then
       self:warn(entry.origin, ("%q has no effect: allowRead lists the same path, and allowRead wins")
         :format(entry.given))
     end
   end
   for _, entry in ipairs(fs.denyWrite) do
-    if not entry.builtin and not covering(allow_write, entry.path) then
+    if not entry.builtin and not entry.glob and not covering(allow_write, entry.path) then
       self:note(entry.origin, ("%q changes nothing: no allowWrite entry covers it"):format(entry.given))
     end
   end
   for _, entry in ipairs(fs.allowRead) do
-    if not covering(deny_read, entry.path) then
+    if not entry.glob and not covering(deny_read, entry.path) then
       self:note(entry.origin, ("%q changes nothing: no denyRead entry covers it"):format(entry.given))
     end
   end
@@ -177,14 +177,18 @@ end
 ---@param policy table
 ---@param ctx table
 ---@param more table[] warnings found before: {origin=, message=}
+---@param notes table[] and notes
 ---@return string[] warnings
 ---@return string[] notes
-function lint.run(profile, policy, ctx, more)
+function lint.run(profile, policy, ctx, more, notes)
   local self = setmetatable({ warnings = {}, notes = {}, full = ctx.lint }, Linter)
   for _, list in ipairs({ policy.warnings, more }) do
     for _, item in ipairs(list) do
       self:warn(item.origin, item.message, item.key)
     end
+  end
+  for _, item in ipairs(notes) do
+    self:note(item.origin, item.message)
   end
   paths(self, profile.filesystem)
   network(self, profile, policy.values)

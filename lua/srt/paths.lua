@@ -75,6 +75,7 @@ end
 ---@field type string? "dir", "file", ...
 ---@field names integer? how many hard links it has
 ---@field missing string? the first component that does not exist, as a real path
+---@field whole string? with missing: the path itself, as a real path once its folders are there
 ---@field closed string? with EACCES: the folder on the way that this user can't search, as a real path
 ---@field beneath string? the plain file that stands where a folder would have to be, as a real path
 ---@field links {path: string, target: string}[] the links on the way, each by its real path
@@ -125,8 +126,12 @@ local function resolve_missing(path, code, depth)
       local missing = paths.join(real, child:match("[^/]*$"))
       local links = real == dir and {} or links_of(dir)
       if not st or st.type ~= "dir" then return { code = code, beneath = real, links = links } end
-      if not sys.readlink(missing) then return { code = code, missing = missing, links = links } end
+      local rest = sub(path, #child + 1)
+      if not sys.readlink(missing) then
+        return { code = code, missing = missing, whole = missing .. rest, links = links }
+      end
       local resolved = resolve_dangling(missing, code, depth)
+      if resolved.whole then resolved.whole = resolved.whole .. rest end
       table.move(links, 1, #links, #resolved.links + 1, resolved.links)
       return resolved
     end

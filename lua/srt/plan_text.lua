@@ -11,7 +11,7 @@ local function mount_line(step)
     return ("unreadable folder %s, with %d way%s through"):format(step.target, #step.slots,
       #step.slots == 1 and "" or "s")
   end
-  return "new " .. step.target
+  error("unknown step " .. step.op)
 end
 
 local function argument_text(arg)
@@ -27,8 +27,14 @@ function plan_text.each(plan, say)
   say("backend: " .. plan.backend)
   say("working directory: " .. plan.cwd)
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
+  say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
+  for _, rule in ipairs(plan.guard and plan.guard.paths or {}) do say("never made: " .. rule) end
+  for _, rule in ipairs(plan.guard and plan.guard.globs or {}) do say("never made: " .. rule.pattern) end
+  for _, rule in ipairs(plan.guard and plan.guard.names or {}) do
+    say(("never made: %s anywhere in %s"):format(rule.name, rule.top or "/"))
+  end
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
   say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ")
     or "landlock: no write layer")

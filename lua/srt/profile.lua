@@ -6,9 +6,6 @@ local schema = require("srt.schema")
 local profile = {}
 
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
-local WRITES = { allowWrite = true, denyWrite = true }
-local GLOB = "[*?%[%]]"
-
 local function list_of(values, key)
   local v = values[key]
   return v and v.list or {}
@@ -30,56 +27,63 @@ local function plain_list(values, key)
   return out
 end
 
----An entry whose text has glob characters: meant as a pattern, unless a path of that very name is there.
-local function judge_glob(self, entry, key)
-  local found, _, code = require("srt.c.sys").lstat(entry.path)
-  if found or (code ~= "ENOENT" and code ~= "ENOTDIR") then
-    entry.literal = true
-    self:warn(entry.origin, ("%q is taken as the path of that very name, not as a pattern"):format(entry.given))
-    return
-  end
-  self:unenforced(entry.origin, key, ("glob patterns are not supported yet: %q; list the paths, or write { path = %q, "
-    .. "literal = true } for a path of that name"):format(entry.given, entry.given))
-end
-
----@return table|nil entry {given=, path=, literal=, origin=}
-local function path_entry(self, item, name)
+---@return table|nil entry {given=, path=, literal=, origin=}, or with pattern= in the place of path=
+local function path_entry(self, item)
   local given, literal = item.value, false
   if type(given) == "table" then
     given, literal = given.path, true
   end
-  local spelled = given
-  if WRITES[name] and not literal then
-    -- In write lists "dir/**" means dir, as in srt.
-    local base = given:match("^(.*)/%*%*/?$")
-    spelled = base and not base:find(GLOB) and (base == "" and "/" or base) or given
+  local entry = { given = given, literal = literal, origin = item.origin }
+  local reason
+  if not literal and given:find("[*?%[]") then
+    local expand = require("srt.expand")
+    entry.pattern, reason = expand.pattern(given, self.ctx)
+    given = expand.strip(given)
+    self.patterns = self.patterns or entry.pattern ~= nil
   end
-  local path, reason = require("srt.paths").expand(spelled, self.ctx)
-  if not path then
-    self:problem(item.origin, ("%q: %s"):format(given, reason or "it can't be resolved"))
+  if not entry.pattern and not reason then
+    entry.path, reason = require("srt.paths").expand(given, self.ctx)
+  end
+  if reason then
+    self:problem(item.origin, ("%q: %s"):format(entry.given, reason))
     return nil
-  end
-  local entry = { given = given, path = path, literal = literal, origin = item.origin }
-  if not literal and spelled:find(GLOB) then
-    judge_glob(self, entry, "filesystem." .. name)
   end
   return entry
 end
 
-local function filesystem(self, values)
+local function filesystem(self, values, budget)
   local out = {}
   for _, name in ipairs(PATH_LISTS) do
     local list = {}
     for _, item in ipairs(list_of(values, "filesystem." .. name)) do
-      list[#list + 1] = path_entry(self, item, name)
+      list[#list + 1] = path_entry(self, item)
     end
     out[name] = list
   end
+  out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
+  out.createGuard = scalar(values, "filesystem.createGuard", "scan")
   for _, file in ipairs(self.ctx.policyFiles or {}) do
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
+  for _, folder in ipairs(self.ctx.stateFolders or {}) do
+    if require("srt.c.sys").lstat(folder) then
+      out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
+        origin = { key = "(state of runs)" } }
+    end
+  end
   return out
+end
+
+-- What is protected whatever the lists say; srt.protect finds it.
+local function protection(values)
+  local names = {}
+  for i, entry in ipairs(list_of(values, "filesystem.protect")) do
+    names[i] = { name = require("srt.protected").parse(entry.value), origin = entry.origin }
+  end
+  return { names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
+    allowGitConfig = scalar(values, "filesystem.allowGitConfig", false),
+    newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
 end
 
 local function rules(values, key, list, reasons)
@@ -181,6 +185,10 @@ function Resolver:warn(origin, message)
   self.warnings[#self.warnings + 1] = { origin = origin, message = message }
 end
 
+function Resolver:note(origin, message)
+  self.notes[#self.notes + 1] = { origin = origin, message = message }
+end
+
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
@@ -189,17 +197,19 @@ end
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
   local values = policy.values
-  local self = setmetatable({ ctx = ctx, problems = {}, later = {}, warnings = {} }, Resolver)
+  local self = setmetatable({ ctx = ctx, problems = {}, later = {}, warnings = {}, notes = {} }, Resolver)
   for _, item in ipairs(policy.unenforced) do
     self.later[#self.later + 1] = item
   end
+  local budget = limits(values)
   local out = {
     version = 1, cwd = ctx.cwd, home = ctx.home,
-    filesystem = filesystem(self, values),
+    filesystem = filesystem(self, values, budget),
+    protection = protection(values),
     network = network(values),
     callbacks = callbacks(policy),
     env = environment(values),
-    limits = limits(values),
+    limits = budget,
     unix = { all = scalar(values, "network.allowAllUnixSockets", false) },
     nested = scalar(values, "allowNestedUserNamespaces", false),
     strict = scalar(values, "strict", false),
@@ -214,7 +224,7 @@ function profile.resolve(policy, ctx)
     return nil, plain(self.problems)
   end
   out.unenforced = plain(self.later)
-  out.warnings, out.notes = require("srt.lint").run(out, policy, ctx, self.warnings)
+  out.warnings, out.notes = require("srt.lint").run(out, policy, ctx, self.warnings, self.notes)
   return out
 end
 

@@ -2,7 +2,8 @@
 -- Every key a policy may hold, as data: type, default, what it means, and whether it is enforced.
 --
 -- A node is {type=, doc=, …}. Types: table (fields), list (item), map (value, name), record (fields; one value in a
--- list or map), string, boolean, integer (min, max), enum (values), function, path, domain (list), range, name, any.
+-- list or map), string, boolean, integer (min, max), enum (values), function, path, protected, domain (list), range,
+-- name, any.
 -- status: "enforced"; "later": known, but refused when it asks for something; "fixed": can't be changed;
 -- "elsewhere": means something on another system or backend only; "unneeded": for parts of srt that we don't have.
 -- neutral: values of a "later" key that ask for nothing besides its default, false and empty tables.
@@ -70,12 +71,13 @@ local filesystem = section("What the command may read and write.", {
   allowWrite = list("path", "Paths that may be written; nothing else may."),
   denyWrite = list("path", "Paths kept read-only inside an allowed one."),
   denyDelete = later(list("path", "Paths that may be edited, not unlinked or renamed.")),
-  protect = later(list("string", "More names that are protected like .git/hooks.")),
-  createGuard = later(node("enum", "How creation of protected names is held.",
-    { values = { "scan", "supervisor" }, default = "scan" })),
-  newRepositories = later(node("enum", "What happens to hooks of repositories made during a run.",
-    { values = { "quarantine", "report", "allow" }, default = "quarantine" })),
-  allowGitConfig = later(flag("Lets .git/config be written.")),
+  protect = list("protected", "More names that are protected like .git/hooks."),
+  createGuard = node("enum", "How creation of protected names is held.",
+    { values = { "scan", "supervisor" }, default = "scan" }),
+  newRepositories = node("enum", "What happens to hooks and commands of repositories made during a run.",
+    { values = { "quarantine", "report", "allow" }, default = "quarantine" }),
+  allowGitConfig = flag("Lets .git/config be written.", { warn = "a command can name programs in .git/config that git "
+    .. "runs outside of the sandbox" }),
   disabled = later(flag("Turns file rules off.")),
   decideOpen = later(node("function", "Decides an open that the lists deny.")),
 })
@@ -162,6 +164,8 @@ local limits = section("Budgets.", {
   connections = count("Client connections at once.", 4096, 1, 65536),
   idleSeconds = count("A connection with nothing moving.", 300, 1, 86400),
   headerSeconds = count("From the first byte of a head to its last.", 30, 1, 3600),
+  walkEntries = count("Names read to find what glob patterns match.", 2000000, 1000, 1000000000),
+  globMatches = count("Paths that glob patterns may come to.", 20000, 1, 90000),
   connectSeconds = count("Dialling one destination.", 30, 1, 3600),
 })
 
@@ -169,7 +173,7 @@ schema.root = section("A policy.", {
   extends = list("any", "Ready-made policies to start from: names or tables."),
   filesystem = filesystem,
   network = network,
-  mandatoryDenySearchDepth = later(count("How deep protected names are searched.", 3, 1, 10)),
+  mandatoryDenySearchDepth = count("How deep protected names are searched.", 3, 1, 10),
   secrets = secrets,
   credentials = credentials,
   ignoreViolations = elsewhere(map(list("string"), "Violations that are not reported."),

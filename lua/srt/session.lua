@@ -84,7 +84,9 @@ local function sort_notes(profile, rules)
   local where = require("srt.source").where
   for _, note in ipairs(rules.notes) do
     local key = note.entry.origin and note.entry.origin.key or ""
-    local text = ("%s: %s %s"):format(where(note.entry.origin), note.entry.given, note.text)
+    local entry = note.entry
+    local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
+    local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
     local list = (note.warn or key:find("allow", 1, true)) and profile.warnings or profile.notes
     list[#list + 1] = text
   end
@@ -131,7 +133,7 @@ function session.load(facts, path, options)
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, lint = options.lint, uid = uid })
+    env = facts.env, policyFiles = files, stateFolders = facts.state, lint = options.lint, uid = uid })
   if not profile then return nil, problems end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,

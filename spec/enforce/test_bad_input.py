@@ -138,7 +138,7 @@ class Policies(BadInput):
         for text in ('return { ["\\27]0;x\\7"] = 1 }', 'error("\\27[2J")', 'error("a\\0b")'):
             with self.subTest(text):
                 self.assertNotRegex(self.policy_refused(text).err_bytes, control)
-        got = self.not_held('return { filesystem = { denyRead = { "\\27*" } } }', "filesystem.denyRead[1]")
+        got = self.not_held('return { filesystem = { denyRead = { "\\27*/../x" } } }', "filesystem.denyRead[1]")
         self.assertNotRegex(got.out_bytes + got.err_bytes, control)
 
     @as_everyone
@@ -193,12 +193,10 @@ class Policies(BadInput):
     def test_what_can_not_be_held_yet_is_refused(self):
         self.not_held("""return {
             secrets = { a = { env = "X", hosts = { "a.test:443" } } }, onViolation = function() end, backend = "bwrap",
-            filesystem = { denyDelete = { "x" }, decideOpen = function() return true end,
-                denyRead = { "**/.env" }, allowWrite = { "./*" } },
+            filesystem = { denyDelete = { "x" }, decideOpen = function() return true end },
             network = { tlsTerminate = {}, publishPorts = { 3000 }, allowUnixSockets = { "/x" },
                 filterResponse = function() return true end },
         }""", "secrets", "onViolation", "backend", "filesystem.denyDelete", "filesystem.decideOpen",
-                      "filesystem.denyRead[1]", "filesystem.allowWrite[1]", "glob patterns are not supported yet",
                       "network.tlsTerminate", "network.publishPorts", "network.allowUnixSockets", "network.filterResponse")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)

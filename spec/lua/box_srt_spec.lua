@@ -28,7 +28,7 @@ suite("srt in the box", function()
     for text, message in pairs {
       ["srt.jsn"] = "did you mean json?", ["srt.json.decod"] = "did you mean decode?", ["srt.zzzzzz"] = "no field srt.zzzzzz",
       ["srt.sleep"] = "srt.sleep is not available yet", ["srt.secret.x"] = "srt.secret is not available yet",
-      ["srt.glob"] = "srt.glob is not available yet", ["srt[1]"] = "no field srt.1",
+      ["srt[1]"] = "no field srt.1",
     } do
       local fault = support.fault("return " .. text)
       assert.truthy(fault.message:find(message, 1, true), fault.message)
@@ -39,6 +39,41 @@ suite("srt in the box", function()
     good([[
       assert(srt.match("a.cdn.example", "*.cdn.example") and not srt.match("cdn.example", "*.cdn.example"))
       assert(srt.match("/a/b", "/a*") and srt.match("v2", "v[0-9]") and not srt.match("x", ""))]])
+  end)
+
+  it("finds paths by globs, while loading only", function()
+    local folder = support.folder { ["a.lua"] = "", ["sub/b.lua"] = "", ["sub/[x]/c.lua"] = "", [".d.lua"] = "" }
+    local box = support.open(folder)
+    support.write(folder, "p.lua", [[
+      local top = srt.cwd
+      local function is(pattern, ...)
+        local got, want = srt.glob(pattern), { ... }
+        assert(#got == #want, pattern .. " " .. #got)
+        for i, path in ipairs(want) do assert(got[i] == top .. "/" .. path, got[i]) end
+      end
+      is("*.lua", ".d.lua", "a.lua", "p.lua")
+      is("./sub/../**/?.lua", "a.lua", "p.lua", "sub/[x]/c.lua", "sub/b.lua")
+      is("sub/[[]x]/*", "sub/[x]/c.lua")
+      is(top .. "/su[b]", "sub")
+      is("sub//b.lua", "sub/b.lua")
+      is("sub/none")
+      is("none/*")
+      is("a.lua/*")
+      is("~/*")
+      assert(not pcall(srt.glob, "*/../x") and not pcall(srt.glob, "") and not pcall(srt.glob, "a\0*"))
+      return { f = function() return srt.glob("*") end }]])
+    local got = assert(box:load(folder .. "/p.lua"))
+    local ok, message = box:call(got.f, "violation", {})
+    assert.is_false(ok)
+    assert.truthy(tostring(message):find("while the policy is loaded", 1, true))
+    support.remove(folder)
+  end)
+
+  it("pays for what a glob reads", function()
+    local fault = support.fault("return #srt.glob('/usr/**/*')", { limits = { loadInstructions = 100000 } })
+    assert.truthy(fault.message:find("budget of 100000 instructions spent", 1, true), fault.message)
+    fault = support.fault("pcall(srt.glob, '/usr/**/*') return 1", { limits = { loadInstructions = 100000 } })
+    assert.truthy(fault.message:find("budget", 1, true), fault.message)
   end)
 
   it("encodes base64", function()

@@ -95,6 +95,30 @@ describe("paths", function()
     assert.is_true(rules.notes[1].warn)
   end)
 
+  it("holds no place where an agent makes all names", function()
+    local lists = { allowWrite = { "." }, denyWrite = { ".tool/commands/x", "new", ".git/hooks" } }
+    local profile = tree.profile(top, lists)
+    profile.filesystem.createGuard = "supervisor"
+    local rules = decide.compile(profile, { cwd = top })
+    assert.is_nil(next(rules.placeholders))
+    local table = require("srt.create_guard").table(rules.guard)
+    assert.same({ top .. "/.git/hooks", top .. "/.tool/commands/x", top .. "/new" }, table.paths)
+    assert.is_false(rules:at(top .. "/.tool/commands/x").write)
+    assert.is_false(rules:at(top .. "/.tool/commands/x/y").write)
+    assert.is_true(rules:at(top .. "/.tool/commands").write)
+    for _, point in ipairs(rules:points()) do assert.is_nil(point:find("new", 1, true)) end
+  end)
+
+  it("knows what of a pattern floats", function()
+    local floating = require("srt.create_guard").floating
+    for pattern, want in pairs { ["/w/**/.env"] = "/w", ["/**/*.key"] = "/", ["/w/**/[ab]?"] = "/w" } do
+      assert.equal(want, floating(pattern), pattern)
+    end
+    for _, pattern in ipairs { "/w/*.key", "/w/**/a/b", "/w/*/**/x", "/w/**/a**", "/w/**", "/w" } do
+      assert.is_nil(floating(pattern), pattern)
+    end
+  end)
+
   it("needs no place where nothing can be made", function()
     local rules = rules_of(top, { denyWrite = { "new" } })
     assert.is_nil(next(rules.placeholders))

@@ -11,6 +11,9 @@ local tree = require("spec.lua.tree")
 local NAMES = { "a", "b", "a-b" }
 local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
 
+local ORDINARY = { uids = { { first = 1000, count = 1 } }, gids = { { first = 1000, count = 1 } }, rootCaller = false,
+  closeProc = false, maskOwner = 0, caps = 0 }
+
 -- All folders three deep, with a file in each.
 local function all_paths()
   local list = {}
@@ -26,11 +29,9 @@ local function all_paths()
 end
 
 local function compile(top, lists, more)
-  local ctx = { cwd = top, env = {}, features = { landlock = 7 }, tempDir = more and more.tempDir }
+  local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY, tempDir = more and more.tempDir }
   local rules = decide.compile(tree.profile(top, lists), ctx)
-  local plan = {}
-  namespaces.ids(plan)
-  return assert(namespaces.compile(tree.profile(top, lists), rules, ctx, plan)), rules
+  return assert(namespaces.compile(tree.profile(top, lists), rules, ctx)), rules
 end
 
 -- What the mounts leave of a path: the last one at or above it counts.
@@ -42,7 +43,7 @@ local function replay(plan, path)
         state = step.readOnly and "r" or "rw"
       elseif step.op == "mask" or step.op == "scaffold" then
         state = ""
-      elseif step.op ~= "proc" and step.op ~= "dev" then
+      else
         error("unknown step " .. step.op)
       end
     end
@@ -133,11 +134,9 @@ describe("plans", function()
   end)
 
   it("do without Landlock where it would break renames, and say so in the rules", function()
-    local ctx = { cwd = top, env = {}, features = { landlock = 1 } }
+    local ctx = { cwd = top, env = {}, features = { landlock = 1 }, identity = ORDINARY }
     local profile = tree.profile(top, {})
-    local plan = {}
-    namespaces.ids(plan)
-    assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx, plan))
+    local plan = assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx))
     assert.is_false(plan.landlock)
     assert.is_false(plan.scopeSignals)
     local found = false
@@ -148,13 +147,11 @@ end)
 
 describe("environment", function()
   local function env(profile_env, given, more)
-    local ctx = { cwd = "/", env = given, features = { landlock = 7 }, tempDir = "/tmp/x" }
+    local ctx = { cwd = "/", env = given, features = { landlock = 7 }, identity = ORDINARY, tempDir = "/tmp/x" }
     local profile = tree.profile("/", {})
     profile.env = profile_env
     for key, value in pairs(more or {}) do profile[key] = value end
-    local plan = {}
-    namespaces.ids(plan)
-    assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx, plan))
+    local plan = assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx))
     local map = {}
     for _, entry in ipairs(plan.env) do
       local name, value = entry:match("^([^=]*)=(.*)$")

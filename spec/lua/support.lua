@@ -23,7 +23,13 @@ local function install_sys()
   support.real = open ~= nil
 end
 
+local function install_walk()
+  local path = os.getenv("SRT_SPEC_CMODULE")
+  package.preload["srt.c.walk"] = path and package.loadlib(path, "luaopen_srt_c_walk")
+end
+
 install_sys()
+install_walk()
 
 ---Path resolution of the fewest words, for specs that run before srt.paths is there.
 if not package.searchpath("srt.paths", package.path) then

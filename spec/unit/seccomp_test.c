@@ -30,7 +30,18 @@
 #define HIGH (UINT64_C(1) << 32)
 #define MAX_RULES 1024
 
-enum options { PLAIN = 0, ROOT = 1, UNIX = 2, NESTED = 4, GROUP_SIGNALS = 8 };
+#define NOTIFY SECCOMP_RET_USER_NOTIF
+
+/* NOTIFIED: the program of createGuard, which comes on top of the other one. */
+enum options {
+	PLAIN = 0,
+	ROOT = 1,
+	UNIX = 2,
+	NESTED = 4,
+	GROUP_SIGNALS = 8,
+	GUARD = 16,
+	NOTIFIED = 32,
+};
 
 static const struct {
 	const char *name;
@@ -132,6 +143,31 @@ static const struct {
 	ROW(PLAIN, "kill", { HIGH, 15 }, FAIL(EPERM)),
 	ROW(PLAIN, "kill", { 2, 15 }, ALLOW),
 	ROW(GROUP_SIGNALS, "kill", { 0, 15 }, ALLOW),
+	ROW(PLAIN, "landlock_create_ruleset", { 0 }, ALLOW),
+	ROW(GUARD, "landlock_create_ruleset", { 0 }, FAIL(EOPNOTSUPP)),
+	ROW(GUARD, "ioctl", { 0, HIGH | 0x5000940e }, FAIL(ENOTTY)),
+	ROW(GUARD, "openat2", { 0 }, FAIL(ENOSYS)),
+	ROW(NOTIFIED, "read", { 0 }, ALLOW),
+	ROW(NOTIFIED, "open", { 0, O_RDWR, 0 }, ALLOW),
+	ROW(NOTIFIED, "open", { 0, O_RDWR | O_CREAT, 0 }, NOTIFY),
+	ROW(NOTIFIED, "open", { 0, O_PATH | O_CREAT, 0 }, ALLOW),
+	ROW(NOTIFIED, "openat", { 0, 0, O_RDONLY | O_TRUNC, 0 }, ALLOW),
+	ROW(NOTIFIED, "openat", { 0, 0, O_CREAT, 0 }, NOTIFY),
+	ROW(NOTIFIED, "openat", { HIGH, 0, HIGH | O_CREAT | O_EXCL }, NOTIFY),
+	ROW(NOTIFIED, "openat", { 0, 0, O_TMPFILE | O_RDWR }, ALLOW),
+	ROW(NOTIFIED, "creat", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "mkdir", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "mkdirat", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "mknod", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "mknodat", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "symlink", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "symlinkat", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "link", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "linkat", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "rename", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "renameat", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "renameat2", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "unlinkat", { 0 }, ALLOW),
 #undef ROW
 };
 
@@ -159,7 +195,8 @@ static bool flag(lua_State *L, const char *name)
 
 static void read_rule(lua_State *L, struct seccomp_rule *rule)
 {
-	*rule = (struct seccomp_rule){ .error = (int)number(L, "errno") };
+	*rule = (struct seccomp_rule){ .error = (int)number(L, "errno"),
+				       .notify = flag(L, "notify") };
 	lua_getfield(L, -1, "call");
 	rule->call = lua_tostring(L, -1);
 	lua_pop(L, 1);
@@ -186,12 +223,14 @@ static size_t read_rules(lua_State *L, enum options options)
 	size_t count;
 
 	snprintf(call, sizeof(call),
-		 "return dofile('%s/../backends/seccomp.lua').rules{root=%s,"
-		 "unix=%s,nested=%s,groupSignals=%s}",
-		 SPEC_DIR, options & ROOT ? "true" : "false",
+		 "return dofile('%s/../backends/seccomp.lua').%s{root=%s,"
+		 "unix=%s,nested=%s,groupSignals=%s,guard=%s}",
+		 SPEC_DIR, options & NOTIFIED ? "notified" : "rules",
+		 options & ROOT ? "true" : "false",
 		 options & UNIX ? "true" : "false",
 		 options & NESTED ? "true" : "false",
-		 options & GROUP_SIGNALS ? "true" : "false");
+		 options & GROUP_SIGNALS ? "true" : "false",
+		 options & GUARD ? "true" : "false");
 	assert_int_equal(luaL_dostring(L, call), LUA_OK);
 	count = lua_rawlen(L, -1);
 	assert_in_range(count, 1, MAX_RULES);

@@ -50,6 +50,17 @@ local function path_row(entry)
     entry.builtin or source.where(entry.origin))
 end
 
+---What a pattern came to: how much, and the first few.
+local function glob_row(glob)
+  local paths, more = table.concat(glob.paths, ", "), glob.count - #glob.paths
+  local text = ("%d %s"):format(glob.count, glob.count == 1 and "path" or "paths")
+  if glob.count > 0 then
+    text = ("%s: %s%s"):format(text, paths, more > 0 and (" and %d more"):format(more) or "")
+  end
+  local unseen = glob.unseenCount > 0 and (", %d not readable"):format(glob.unseenCount) or ""
+  return row(glob.given, source.where(glob.origin)) .. ("\n    = %s%s"):format(report.plain(text), unseen)
+end
+
 local function rule_row(rule)
   return row(rule.reason and ("%s  (%s)"):format(rule.text, rule.reason) or rule.text, source.where(rule.origin))
 end
@@ -67,8 +78,33 @@ end
 local function filesystem(lines, fs)
   lines[#lines + 1] = "files: everything is readable and nothing writable, but for"
   for _, list in ipairs(LISTS) do
-    add_block(lines, (" %s (filesystem.%s)"):format(list[2], list[1]), fs[list[1]], path_row)
+    local rows = {}
+    for _, entry in ipairs(fs[list[1]]) do
+      if not entry.glob then rows[#rows + 1] = path_row(entry) end
+    end
+    for _, glob in ipairs(fs.globs) do
+      if glob.list == list[1] then rows[#rows + 1] = glob_row(glob) end
+    end
+    add_block(lines, (" %s (filesystem.%s)"):format(list[2], list[1]), rows, tostring)
   end
+end
+
+local function protection(lines, settings)
+  local names = {}
+  for i, entry in ipairs(require("srt.protected").list(settings)) do
+    names[i] = entry.name .. (entry.where == "home" and " (at home)" or "")
+  end
+  lines[#lines + 1] = (" not writable wherever writing is allowed, nor to be made: names that make the host run code "
+    .. "(filesystem.protect), searched to depth %d, not in %s"):format(settings.depth,
+    table.concat(require("srt.protected").SKIP, ", "))
+  local line = " "
+  for _, name in ipairs(names) do
+    if #line + #name > 110 then
+      lines[#lines + 1], line = line, " "
+    end
+    line = line .. " " .. report.plain(name)
+  end
+  lines[#lines + 1] = line
 end
 
 local function network(lines, profile)
@@ -139,6 +175,9 @@ function check.text(file, profile)
     lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
   end
   filesystem(lines, profile.filesystem)
+  if #profile.filesystem.allowWrite > 0 then
+    protection(lines, profile.protection)
+  end
   network(lines, profile)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
@@ -165,6 +204,15 @@ local function entries_data(list, fields)
   return out
 end
 
+local function protection_data(settings)
+  local names = {}
+  for i, entry in ipairs(require("srt.protected").list(settings)) do
+    names[i] = { name = entry.name, why = entry.why, where = entry.where, origin = origin_data(entry.origin) }
+  end
+  return { names = names, depth = settings.depth, notSearched = require("srt.protected").SKIP,
+    allowGitConfig = settings.allowGitConfig, newRepositories = settings.newRepositories }
+end
+
 local function callbacks_data(callbacks)
   local out = {}
   for _, name in ipairs({ "decideConnect", "filterRequest" }) do
@@ -182,12 +230,13 @@ end
 function check.data(profile)
   local json, fs, net = require("srt.json"), {}, profile.network
   for _, list in ipairs(LISTS) do
-    fs[list[1]] = entries_data(profile.filesystem[list[1]], { "given", "path", "literal", "builtin" })
+    fs[list[1]] = entries_data(profile.filesystem[list[1]], { "given", "path", "literal", "builtin", "glob" })
   end
+  fs.globs = entries_data(profile.filesystem.globs, { "list", "given", "count", "paths", "unseenCount", "unseen" })
   local rule = { "text", "kind", "host", "port", "reason" }
   return {
     version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
-    filesystem = fs,
+    filesystem = fs, protection = protection_data(profile.protection),
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
       allowPlaintextHeaderSet = net.allowPlaintextHeaderSet,
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),

@@ -74,10 +74,8 @@ function compile.main(args, ctx)
   local plan
   if loaded then
     local backend = require("backends.namespaces")
-    plan = {}
-    backend.ids(plan)
-    plan, message = backend.compile(loaded.profile, loaded.rules,
-      { cwd = facts.cwd, env = facts.env, features = facts.features }, plan)
+    plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
+      features = facts.features, identity = require("srt.c.sandbox").identity() })
   end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")

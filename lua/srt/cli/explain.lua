@@ -101,10 +101,9 @@ local function judge_of(ctx, facts, file)
   if not temp then return nil, "srt-lua: " .. message .. "\n" end
   local loaded, problems = session.load(facts, file, { lint = true, tempDir = temp })
   if not loaded then return nil, report.text(problems, ctx.tty) end
-  local backend, plan = require("backends.namespaces"), {}
-  backend.ids(plan)
-  plan, message = backend.compile(loaded.profile, loaded.rules,
-    { cwd = facts.cwd, env = facts.env, tempDir = temp, features = facts.features }, plan)
+  local plan
+  plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+    env = facts.env, tempDir = temp, features = facts.features, identity = require("srt.c.sandbox").identity() })
   if not plan then return nil, "srt-lua: " .. message .. "\n" end
   return judge.new(loaded.rules, plan), report.text(loaded.profile.unenforced, ctx.tty)
 end

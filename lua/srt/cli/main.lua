@@ -7,6 +7,7 @@ local COMMANDS = {
   { "check", "validate policies and print what they come to" },
   { "explain", "say what a policy allows on a path, and which rule decides" },
   { "compile", "print the native plan of a policy" },
+  { "doctor", "clean up after runs that were killed" },
 }
 
 local KNOWN = {}
@@ -60,8 +61,15 @@ local function dispatch(program)
     out("srt-lua " .. program.version .. "\n")
     return 0
   end
+  -- What the janitor becomes when the host process was killed (core/janitor.c).
+  if name == "--aftermath" and program[2] then
+    require("srt.cli.doctor").stand_in(program[2])
+    return 0
+  end
   if not KNOWN[name] then
-    local near = require("srt.suggest").nearest(name, { "run", "check", "explain", "compile" })
+    local names = {}
+    for i, command in ipairs(COMMANDS) do names[i] = command[1] end
+    local near = require("srt.suggest").nearest(name, names)
     return usage_error(("unknown %s %q%s"):format(name:sub(1, 1) == "-" and "option" or "command", name,
       near and "; did you mean " .. near .. "?" or ""))
   end

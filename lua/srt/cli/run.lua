@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua run: a command under a policy, from the first check to its exit status.
+local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local run = {}
@@ -138,19 +139,68 @@ local function status_of(ctx, command, kind, value)
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end
 
--- Everything that must be known before the sandbox is built.
-local function plan_of(ctx, options, facts, temp, plan)
+-- Everything that must be known before the sandbox is built: plan and loaded
+-- policy, or nil and what to say.
+local function plan_of(ctx, options, facts, temp, identity)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   for _, warning in ipairs(loaded.profile.warnings) do
     ctx.err("srt-lua: warning: " .. require("srt.report").plain(warning) .. "\n")
   end
-  local ok, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, {
-    cwd = facts.cwd, env = facts.env, tempDir = temp, features = facts.features, keepFds = options.keep }, plan)
-  message = not ok and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
+  local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+    env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep })
+  message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, "srt-lua: " .. message .. "\n" end
   plan.argv = options.command
-  return loaded
+  return plan, loaded
+end
+
+-- Names that somebody outside replaced or removed, which takes a mount away.
+local function tell_replaced(ctx, notices)
+  for _, notice in ipairs(notices) do
+    local text = "removed from outside while the command ran; the name was not protected from then on"
+    if notice.missing == 0 then
+      text = ("%s from outside while the command ran; its protection was put back within %.1f ms"):format(
+        notice.wasMissing and "removed and made again" or "replaced", notice.longest / 1000)
+    elseif select(2, sys.strerror(notice.missing)) ~= "ENOENT" then
+      text = "replaced from outside while the command ran; it could not be protected again: "
+        .. (sys.strerror(notice.missing))
+    end
+    ctx.err(("srt-lua: warning: %s was %s\n"):format(require("srt.report").plain(notice.path), text))
+  end
+  if notices.more then ctx.err("srt-lua: warning: more protected names were replaced from outside\n") end
+end
+
+-- The state file, before anything is made that it lists.
+local function open_state(folders, loaded, plan)
+  local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
+  local record = { temp = plan.tempDir, places = plan.placeholders, home = found.home, bases = found.bases,
+    settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+    lists = found.bases[1] and loaded.rules:kept() or {} }
+  local handle, message = require("srt.state").create(folders, record)
+  if not handle then return nil, message end
+  record.path, plan.state = handle.path, handle.path
+  return { record = record, rules = loaded.rules, handle = handle, folders = folders }
+end
+
+local function tell(ctx, lines, prefix)
+  for _, line in ipairs(lines) do
+    ctx.err("srt-lua: " .. (prefix or "") .. require("srt.report").plain(line) .. "\n")
+  end
+end
+
+-- When nothing of the run lives any more.
+local function close_state(ctx, state)
+  require("srt.c.tidy").close(state.handle.fd)
+  tell(ctx, require("srt.aftermath").close(state.handle.path, state.record, state.rules))
+  require("srt.state").leave(state.folders, state.handle.folder)
+end
+
+local function sweep(ctx, folder)
+  -- Nothing to load where nothing is left.
+  if #(sys.readdir(folder) or {}) > 0 then
+    tell(ctx, (require("srt.aftermath").sweep(folder)), "after an earlier run that was killed: ")
+  end
 end
 
 local function execute(ctx, options, sandbox, loaded, plan, say)
@@ -163,8 +213,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
     if not proxy then return fail(ctx, message) end
   end
   collectgarbage("restart")
-  local kind, value = sandbox:run()
+  local kind, value, notices = sandbox:run()
   if proxy then proxy:close() end
+  tell_replaced(ctx, notices)
   return status_of(ctx, options.command[1], kind, value)
 end
 
@@ -182,21 +233,22 @@ function run.main(args, ctx)
     ctx.out(run.USAGE)
     return 0
   end
+  local sandbox, facts, temp
+  sandbox, message = require("srt.c.sandbox").begin()
+  if not sandbox then return fail(ctx, message) end
   message = require("srt.descriptors").absent(options.keep)
   if message then return fail(ctx, message) end
-  local plan = {}
-  local sandbox, facts, temp
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then return fail(ctx, message) end
   temp, message = require("srt.session").tempDir(facts)
   if not temp then return fail(ctx, message) end
-  require("backends.namespaces").ids(plan)
-  sandbox, message = require("srt.c.sandbox").prepare(plan)
-  if not sandbox then return fail(ctx, message) end
-  local loaded, text = plan_of(ctx, options, facts, temp, plan)
-  if not loaded then
+  local folders = require("srt.state").folders(facts, paths.parent(temp))
+  facts.state = folders
+  sweep(ctx, folders[1])
+  local plan, loaded = plan_of(ctx, options, facts, temp, sandbox:identity())
+  if not plan then
     sandbox:close()
-    ctx.err(text)
+    ctx.err(loaded)
     return FAILED
   end
   local say
@@ -204,8 +256,11 @@ function run.main(args, ctx)
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
-  local status = execute(ctx, options, sandbox, loaded, plan, say)
+  local state
+  state, message = open_state(folders, loaded, plan)
+  local status = state and execute(ctx, options, sandbox, loaded, plan, say) or fail(ctx, message)
   sandbox:close()
+  if state then close_state(ctx, state) end
   return status
 end
 

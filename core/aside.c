@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts things aside that a command left behind, and losing none of them. */
+#include "core/aside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/system.h"
+#include "core/util.h"
+
+#define MOST_NUMBERS 10000
+
+/* The folder of an entry, opened without following a link. */
+static int open_folder(const char *path, int flags)
+{
+	const char *name = strrchr(path, '/');
+	owned_ptr char *folder = NULL;
+	owned_fd int root = -1;
+
+	if (!name || !name[1])
+		return -EINVAL;
+	folder = strndup(path, (size_t)(name - path));
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!folder || root < 0)
+		return folder ? -errno : -ENOMEM;
+	if (!*folder)
+		return steal_fd(&root);
+	return sys_open_beneath(root, folder, flags | O_DIRECTORY);
+}
+
+static int mode_by_descriptor(int fd, mode_t mode)
+{
+	char link[32];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return chmod(link, mode) ? -errno : 0;
+}
+
+/* With the folder open to writing for as long as it takes. */
+static int in_open_folder(int dir, int (*act)(int dir, void *with), void *with)
+{
+	struct stat st;
+	int error = act(dir, with);
+
+	if (error != -EACCES || fstat(dir, &st) || st.st_uid != geteuid())
+		return error;
+	error = mode_by_descriptor(dir, (st.st_mode & 07777) | S_IRWXU);
+	if (error)
+		return error;
+	error = act(dir, with);
+	(void)mode_by_descriptor(dir, st.st_mode & 07777);
+	return error;
+}
+
+struct move {
+	const char *from;
+	const char *suffix;
+	char *name;
+	size_t size;
+};
+
+/* Not every file system knows RENAME_NOREPLACE. */
+static int rename_once(int dir, const char *from, const char *to)
+{
+	struct stat st;
+
+	if (!renameat2(dir, from, dir, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (!fstatat(dir, to, &st, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	return renameat(dir, from, dir, to) ? -errno : 0;
+}
+
+static int move(int dir, void *with)
+{
+	const struct move *m = with;
+	int error = -EEXIST;
+
+	for (int number = 1; error == -EEXIST && number < MOST_NUMBERS;
+	     number++) {
+		char tail[64] = "";
+		int room;
+
+		if (number > 1)
+			snprintf(tail, sizeof(tail), ".%d", number);
+		/* A long name is cut: there is no room for more. */
+		room = NAME_MAX - (int)(strlen(m->suffix) + strlen(tail));
+		snprintf(m->name, m->size, "%.*s%s%s", room, m->from, m->suffix,
+			 tail);
+		error = rename_once(dir, m->from, m->name);
+	}
+	return error;
+}
+
+int aside_move(const char *path, const char *suffix, char *name, size_t size)
+{
+	owned_fd int dir = open_folder(path, O_PATH);
+	const char *last = strrchr(path, '/');
+	struct move with = { last + 1, suffix, name, size };
+
+	if (dir < 0)
+		return dir;
+	return in_open_folder(dir, move, &with);
+}
+
+struct content {
+	const char *name;
+	const void *text;
+	size_t size;
+	mode_t mode;
+};
+
+static int put(int dir, void *with)
+{
+	const struct content *c = with;
+	owned_fd int fd = openat(
+		dir, c->name,
+		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	if (write(fd, c->text, c->size) != (ssize_t)c->size)
+		return errno ? -errno : -EIO;
+	return fchmod(fd, c->mode) ? -errno : 0;
+}
+
+int aside_write(const char *path, const void *text, size_t size, mode_t mode)
+{
+	owned_fd int dir = open_folder(path, O_PATH);
+	const char *last = strrchr(path, '/');
+	struct content with = { last + 1, text, size, mode };
+
+	return dir < 0 ? dir : in_open_folder(dir, put, &with);
+}
+
+int aside_open_up(const char *path, mode_t mode)
+{
+	owned_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	owned_fd int fd = -1;
+	struct stat st;
+	int error;
+
+	if (root < 0)
+		return -errno;
+	fd = sys_open_beneath(root, path, O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid != geteuid())
+		return -EPERM;
+	error = mode_by_descriptor(fd, mode ? mode
+					    : (st.st_mode & 07777) | S_IRWXU);
+	return error ? error : (int)(st.st_mode & 07777);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* filesystem.createGuard: an agent that makes names for the sandbox. */
+#include "core/create_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/landlock.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "core/command.h"
+#include "core/guard_calls.h"
+#include "core/guard_filter.h"
+#include "core/landlock.h"
+#include "core/notify.h"
+#include "core/seccomp.h"
+#include "core/system.h"
+
+/* Makes the calling process an agent that holds nothing it does not need. */
+static int settle(const struct plan *plan, struct guard *guard, int socket)
+{
+	struct rlimit files;
+	struct stat st;
+	int error;
+
+	sys_close_all_but(0, &socket, 1);
+	prctl(PR_SET_NAME, "srt-lua-guard");
+	(void)setpgid(0, 0);
+	/* The caller's limit is for the command. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	*guard = (struct guard){
+		.keep = plan->id.caps,
+		.caps = plan->id.caps,
+		.umask = umask(022),
+		.view = { .notify = &guard->notify,
+			  .self = getpid(),
+			  .powers = guard_powers,
+			  .data = guard },
+	};
+	(void)umask(guard->umask);
+	/* Not to be looked into, whatever it was forked from. */
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || stat("/proc", &st))
+		return -errno;
+	guard->view.proc = st.st_dev;
+	error = guard_rules_compile(&plan->guard, &guard->rules);
+	if (!error)
+		error = caps_drop(plan->id.caps | UINT64_C(1)
+							  << CAP_SYS_PTRACE);
+	if (!error)
+		guard_powers(guard, false);
+	return error;
+}
+
+static int take_listener(struct guard *guard, int socket)
+{
+	int listener = -1;
+	size_t count = 1;
+	char word;
+
+	/* The command's process failed, and has said why. */
+	if (sys_receive(socket, &word, sizeof(word), &listener, &count) !=
+		    sizeof(word) ||
+	    !count)
+		_exit(1);
+	return notify_open(&guard->notify, listener);
+}
+
+static _Noreturn void agent_main(const struct plan *plan, int socket)
+{
+	struct guard guard;
+	int error = settle(plan, &guard, socket);
+
+	if (!error)
+		error = take_listener(&guard, socket);
+	if (!error)
+		error = guard_filter_enter();
+	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
+		_exit(1);
+	close(socket);
+	for (;;) {
+		error = notify_receive(&guard.notify);
+		if (!error)
+			guard_serve(&guard);
+		else if (error != -ENOENT && error != -EINTR)
+			_exit(1);
+	}
+}
+
+/* fork(2), but the child is a sibling. */
+static pid_t fork_sibling(void)
+{
+	struct clone_args args = { .flags = CLONE_PARENT };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	return pid < 0 ? -errno : (pid_t)pid;
+}
+
+/*
+ * A Landlock layer of its own that forbids nothing but signals: now the agent
+ * is outside, and still may look in.
+ */
+static int part_from_agent(const struct plan *plan)
+{
+	struct {
+		uint64_t fs, net, scoped;
+	} attr = { .scoped = SRT_LANDLOCK_SCOPE_SIGNAL };
+	owned_fd int ruleset = -1;
+
+	if (!plan->scope_signals)
+		return 0;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr),
+			       0U);
+	return ruleset < 0 ? -errno : landlock_enter(ruleset);
+}
+
+int create_guard_start(const struct plan *plan, int *agent,
+		       struct failure *failure)
+{
+	int pair[2], error;
+	pid_t pid;
+
+	*agent = -1;
+	if (!plan->guard.on)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return failure_set(failure, errno, "cannot make a socket");
+	pid = fork_sibling();
+	if (pid == 0) {
+		close(pair[0]);
+		agent_main(plan, pair[1]);
+	}
+	close(pair[1]);
+	*agent = pair[0];
+	error = pid < 0 ? pid : part_from_agent(plan);
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot start the agent of createGuard");
+	return 0;
+}
+
+int create_guard_enter(const struct plan *plan, int agent,
+		       struct failure *failure)
+{
+	struct sock_fprog program = { 0 };
+	owned_fd int socket = agent, listener = -1;
+	int error, answer;
+
+	if (agent < 0)
+		return 0;
+	error = seccomp_build(plan->guard.notify, plan->guard.notify_count, 0,
+			      &program, failure);
+	if (error)
+		return error;
+	listener = notify_install(&program);
+	free(program.filter);
+	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
+	/* An agent that could not settle has said why already. */
+	if ((!error || error == -EPIPE) &&
+	    sys_receive(socket, &answer, sizeof(answer), NULL, NULL) ==
+		    sizeof(answer))
+		error = answer;
+	else if (!error)
+		error = -EPIPE;
+	if (error)
+		return failure_set(failure, -error,
+				   "createGuard = \"supervisor\" can't be held "
+				   "here");
+	return 0;
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Carries out the notified calls that make a name. */
+#include "core/guard_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/util.h"
+
+#define NONE (-1)
+
+enum what { OPEN, MKDIR, MKNOD, SYMLINK, LINK, RENAME };
+
+/*
+ * Where each call has its arguments: @dir and @path, of the old name and the
+ * new one, then what else there is. Calls with one name have it as the new one.
+ */
+static const struct layout {
+	int number;
+	enum what what;
+	short dir[2], path[2];
+	short flags, mode, device;
+} layouts[] = {
+#ifdef SYS_open
+	{ SYS_open, OPEN, { NONE, NONE }, { NONE, 0 }, 1, 2, NONE },
+	{ SYS_creat, OPEN, { NONE, NONE }, { NONE, 0 }, NONE, 1, NONE },
+	{ SYS_mkdir, MKDIR, { NONE, NONE }, { NONE, 0 }, NONE, 1, NONE },
+	{ SYS_mknod, MKNOD, { NONE, NONE }, { NONE, 0 }, NONE, 1, 2 },
+	{ SYS_symlink, SYMLINK, { NONE, NONE }, { 0, 1 }, NONE, NONE, NONE },
+	{ SYS_link, LINK, { NONE, NONE }, { 0, 1 }, NONE, NONE, NONE },
+	{ SYS_rename, RENAME, { NONE, NONE }, { 0, 1 }, NONE, NONE, NONE },
+#endif
+#ifdef SYS_renameat
+	{ SYS_renameat, RENAME, { 0, 2 }, { 1, 3 }, NONE, NONE, NONE },
+#endif
+	{ SYS_openat, OPEN, { NONE, 0 }, { NONE, 1 }, 2, 3, NONE },
+	{ SYS_mkdirat, MKDIR, { NONE, 0 }, { NONE, 1 }, NONE, 2, NONE },
+	{ SYS_mknodat, MKNOD, { NONE, 0 }, { NONE, 1 }, NONE, 2, 3 },
+	{ SYS_symlinkat, SYMLINK, { NONE, 1 }, { 0, 2 }, NONE, NONE, NONE },
+	{ SYS_linkat, LINK, { 0, 2 }, { 1, 3 }, 4, NONE, NONE },
+	{ SYS_renameat2, RENAME, { 0, 2 }, { 1, 3 }, 4, NONE, NONE },
+};
+
+/*
+ * struct call - a call with all that it refers to copied
+ * @base: owned, where relative names begin
+ * @place: the old name, or the text of a link to make; and the new one
+ */
+struct call {
+	const struct layout *layout;
+	int flags;
+	mode_t mode;
+	unsigned int device;
+	int base[2];
+	struct guard_place place[2];
+};
+
+static int set_effective(const struct guard *guard, uint64_t caps)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+	uint64_t permitted = guard->keep | UINT64_C(1) << CAP_SYS_PTRACE;
+	struct __user_cap_data_struct data[2] = {
+		{ .effective = (uint32_t)caps,
+		  .permitted = (uint32_t)permitted },
+		{ .effective = (uint32_t)(caps >> 32),
+		  .permitted = (uint32_t)(permitted >> 32) },
+	};
+
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+void guard_powers(void *data, bool on)
+{
+	const struct guard *guard = data;
+	uint64_t ptrace = UINT64_C(1) << CAP_SYS_PTRACE;
+
+	/* With powers that it can't get rid of it may not go on. */
+	if (set_effective(guard, guard->caps | (on ? ptrace : 0)) && !on)
+		_exit(1);
+}
+
+/* Makes ours what the caller has: its umask, and no capability more. */
+static int become(struct guard *guard, const struct notify_caller *caller)
+{
+	uint64_t caps = caller->caps & guard->keep;
+
+	if (caps != guard->caps) {
+		if (set_effective(guard, caps))
+			return -EPERM;
+		guard->caps = caps;
+	}
+	if (caller->umask != guard->umask)
+		(void)umask(caller->umask);
+	guard->umask = caller->umask;
+	return 0;
+}
+
+static const struct layout *find_layout(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].number == number)
+			return &layouts[i];
+	return NULL;
+}
+
+static uint64_t argument(const struct guard *guard, int index)
+{
+	return index == NONE ? 0 : guard->notify.request->data.args[index];
+}
+
+static int copy_base(const struct guard *guard, struct call *call, int i)
+{
+	const struct notify *notify = &guard->notify;
+	const struct layout *layout = call->layout;
+	int dir = layout->dir[i] == NONE ? AT_FDCWD
+					 : (int)argument(guard, layout->dir[i]);
+	bool empty = layout->what == LINK && i == 0 &&
+		     (call->flags & AT_EMPTY_PATH) && !call->place[0].text[0];
+
+	if (call->place[i].text[0] == '/')
+		return 0;
+	call->base[i] = dir == AT_FDCWD
+				? notify_cwd(notify, guard->view.thread)
+				: notify_path_fd(notify, guard->view.thread,
+						 dir, empty ? 0 : O_DIRECTORY);
+	return call->base[i] < 0 ? call->base[i] : 0;
+}
+
+static int copy_name(const struct guard *guard, struct call *call, int i)
+{
+	int index = call->layout->path[i];
+	ssize_t size;
+
+	if (index == NONE)
+		return 0;
+	size = notify_read_path(guard->view.thread, argument(guard, index),
+				call->place[i].text);
+	if (size < 0)
+		return (int)size;
+	if (call->layout->what == SYMLINK && i == 0)
+		return size ? 0 : -ENOENT;
+	return copy_base(guard, call, i);
+}
+
+/* Everything is read here, once. */
+static int copy_call(struct guard *guard, struct call *call,
+		     struct notify_caller *caller)
+{
+	const struct layout *layout = call->layout;
+	int error = notify_status(&guard->notify, guard->view.thread, caller);
+
+	call->flags = layout->what == OPEN && layout->flags == NONE
+			      ? O_CREAT | O_WRONLY | O_TRUNC
+			      : (int)argument(guard, layout->flags);
+	call->mode = (mode_t)argument(guard, layout->mode);
+	call->device = (unsigned int)argument(guard, layout->device);
+	for (int i = 0; i < 2 && !error; i++) {
+		if (call->base[i] >= 0)
+			close(call->base[i]);
+		call->base[i] = -1;
+		error = copy_name(guard, call, i);
+	}
+	return error;
+}
+
+/*
+ * A process that is not dumpable, or any where Yama restricts looking into
+ * others, shows itself to CAP_SYS_PTRACE only.
+ */
+static int copy_with_powers(struct guard *guard, struct call *call,
+			    struct notify_caller *caller)
+{
+	int error = copy_call(guard, call, caller);
+
+	if (error != -EPERM && error != -EACCES)
+		return error;
+	guard_powers(guard, true);
+	error = copy_call(guard, call, caller);
+	guard_powers(guard, false);
+	return error;
+}
+
+/* What can't be made, since it is there or since it may not be. */
+static int refuse(const struct guard *guard, const struct guard_place *place,
+		  bool link)
+{
+	struct stat st;
+
+	if (guard_place_special(place) ||
+	    !guard_denies(&guard->rules, place->real, link))
+		return 0;
+	return fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW)
+		       ? -EROFS
+		       : -EEXIST;
+}
+
+/*
+ * The file that is to get another name, by a descriptor: a link's text is not
+ * read again, and a magic link is the caller's.
+ */
+static int link_source(struct guard *guard, struct call *call)
+{
+	struct guard_place *old = &call->place[0];
+	bool follow = call->flags & AT_SYMLINK_FOLLOW;
+	struct stat st;
+	int error, fd;
+
+	if ((call->flags & AT_EMPTY_PATH) && !old->text[0])
+		return fcntl(call->base[0], F_DUPFD_CLOEXEC, 0);
+	error = guard_place_find(&guard->view, call->base[0], old);
+	call->base[0] = -1;
+	for (int links = 0; !error && follow; links++) {
+		if (fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISLNK(st.st_mode))
+			break;
+		error = links < 40 ? guard_place_follow(&guard->view, old, &st)
+				   : -ELOOP;
+	}
+	if (error < 0)
+		return error;
+	if (error && guard_place_resolvers(&guard->view, old))
+		return -EACCES;
+	fd = openat(old->dir, old->name,
+		    O_PATH | O_CLOEXEC | (error ? 0 : O_NOFOLLOW));
+	return fd < 0 ? -errno : fd;
+}
+
+static int do_link(struct guard *guard, struct call *call)
+{
+	const struct guard_place *new = &call->place[1];
+	owned_fd int fd = -1;
+	struct stat st;
+	char source[32];
+	int error;
+
+	fd = link_source(guard, call);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st))
+		return -errno;
+	error = refuse(guard, new, S_ISLNK(st.st_mode));
+	if (error)
+		return error;
+	snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, source, new->dir, new->name, AT_SYMLINK_FOLLOW)
+		       ? -errno
+		       : 0;
+}
+
+static int make(struct guard *guard, struct call *call)
+{
+	const struct guard_place *new = &call->place[1];
+	int error = refuse(guard, new, call->layout->what == SYMLINK);
+
+	if (error)
+		return error;
+	switch (call->layout->what) {
+	case MKDIR:
+		error = mkdirat(new->dir, new->name, call->mode);
+		break;
+	case MKNOD:
+		/* glibc packs the device anew. */
+		error = (int)syscall(SYS_mknodat, new->dir, new->name,
+				     call->mode, call->device);
+		break;
+	default:
+		error = symlinkat(call->place[0].text, new->dir, new->name);
+		break;
+	}
+	return error ? -errno : 0;
+}
+
+/* What the kernel refuses before it looks at any name. */
+static int check_flags(const struct call *call)
+{
+	unsigned int flags = (unsigned int)call->flags;
+	bool wrong = false;
+
+	switch (call->layout->what) {
+	case OPEN:
+		wrong = flags & (O_DIRECTORY | O_PATH);
+		break;
+	case LINK:
+		wrong = flags &
+			~(unsigned int)(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW);
+		break;
+	case RENAME:
+		wrong = flags & ~(unsigned int)(RENAME_NOREPLACE |
+						RENAME_EXCHANGE |
+						RENAME_WHITEOUT) ||
+			((flags & RENAME_EXCHANGE) &&
+			 (flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)));
+		break;
+	case MKNOD:
+		if (S_ISDIR(call->mode))
+			return -EPERM;
+		wrong = (call->mode & S_IFMT) && !S_ISREG(call->mode) &&
+			!S_ISCHR(call->mode) && !S_ISBLK(call->mode) &&
+			!S_ISFIFO(call->mode) && !S_ISSOCK(call->mode);
+		break;
+	default:
+		break;
+	}
+	return wrong ? -EINVAL : 0;
+}
+
+static int perform(struct guard *guard, struct call *call)
+{
+	struct guard_place *old = &call->place[0], *new = &call->place[1];
+	int error = check_flags(call);
+
+	if (error)
+		return error;
+	if (call->layout->what == RENAME) {
+		error = guard_place_find(&guard->view, call->base[0], old);
+		call->base[0] = -1;
+	}
+	if (!error) {
+		error = guard_place_find(&guard->view, call->base[1], new);
+		call->base[1] = -1;
+	}
+	if (error)
+		return error;
+	switch (call->layout->what) {
+	case OPEN:
+		return guard_open(guard, new, call->flags, call->mode);
+	case RENAME:
+		return guard_rename(guard, old, new, (unsigned int)call->flags);
+	case LINK:
+		return do_link(guard, call);
+	default:
+		return make(guard, call);
+	}
+}
+
+void guard_serve(struct guard *guard)
+{
+	const struct seccomp_notif *request = guard->notify.request;
+	struct notify_caller caller = { 0 };
+	struct call call;
+	int error = -ENOSYS;
+
+	while (guard->workers && waitpid(-1, NULL, WNOHANG) > 0)
+		guard->workers--;
+	call.layout = find_layout(request->data.nr);
+	for (int i = 0; i < 2; i++) {
+		call.base[i] = call.place[i].dir = -1;
+		call.place[i].text[0] = '\0';
+	}
+	guard->view.thread = (pid_t)request->pid;
+	if (call.layout)
+		error = copy_with_powers(guard, &call, &caller);
+	if (!notify_valid(&guard->notify))
+		error = GUARD_ANSWERED;
+	guard->view.process = caller.tgid;
+	if (!error)
+		error = become(guard, &caller);
+	if (!error)
+		error = perform(guard, &call);
+	if (error != GUARD_ANSWERED)
+		notify_answer(&guard->notify, error);
+	for (int i = 0; i < 2; i++) {
+		if (call.base[i] >= 0)
+			close(call.base[i]);
+		if (call.place[i].dir >= 0)
+			close(call.place[i].dir);
+	}
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's own seccomp filter. */
+#include "core/guard_filter.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "core/seccomp.h"
+#include "core/util.h"
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#error "no seccomp filter for this architecture"
+#endif
+
+static const int calls[] = {
+	/* serving */
+	SYS_ioctl,
+	SYS_process_vm_readv,
+	SYS_capset,
+	SYS_umask,
+	/* looking */
+	SYS_openat,
+	SYS_openat2,
+	SYS_close,
+	SYS_read,
+	SYS_pread64,
+	SYS_fcntl,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_fstatfs,
+	SYS_readlinkat,
+	SYS_getdents64,
+	SYS_geteuid,
+	SYS_lseek,
+#ifdef SYS_readlink
+	SYS_readlink,
+	SYS_open,
+	SYS_stat,
+#endif
+	/* making */
+	SYS_mkdirat,
+	SYS_mknodat,
+	SYS_symlinkat,
+	SYS_linkat,
+	SYS_renameat2,
+	/* processes that wait in open(2) */
+	SYS_clone,
+	SYS_wait4,
+	SYS_setitimer,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_gettid,
+	SYS_getpid,
+	/* memory, and the end */
+	SYS_brk,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mprotect,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_futex,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_sendmsg,
+#ifdef __SANITIZE_ADDRESS__
+	SYS_write,
+	SYS_sigaltstack,
+	SYS_sched_yield,
+	SYS_prctl,
+#endif
+};
+
+int guard_filter_enter(void)
+{
+	struct sock_filter code[2 * ARRAY_SIZE(calls) + 6];
+	unsigned short n = 0;
+	struct sock_fprog program = { .filter = code };
+
+	code[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+						 ARCHITECTURE, 1, 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						 SECCOMP_RET_KILL_PROCESS);
+	code[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)calls[i], 0,
+			1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+							 SECCOMP_RET_ALLOW);
+	}
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						 SECCOMP_RET_ERRNO | EPERM);
+	program.len = n;
+	return seccomp_install(&program);
+}

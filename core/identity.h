@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which ids and capabilities a caller has inside. */
+#ifndef SRT_IDENTITY_H
+#define SRT_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The kernel takes that many lines of a map: user_namespaces(7). */
+#define IDENTITY_EXTENTS 340
+
+/** struct id_extent - one line of a uid_map or gid_map, identity */
+struct id_extent {
+	uint32_t first;
+	uint32_t count;
+};
+
+/**
+ * struct identity - identity maps of the new user namespace, and what they mean
+ * @root_caller: the caller is uid 0 of its namespace and can map many ids:
+ *	@caps are kept and masks belong to @mask_owner, which is left out
+ * @close_proc: the caller is uid 0, mapped or not: what it could write in /proc
+ *	without a capability becomes read-only
+ * @caps: bit mask of capabilities that the command keeps
+ */
+struct identity {
+	struct id_extent uids[IDENTITY_EXTENTS];
+	struct id_extent gids[IDENTITY_EXTENTS];
+	size_t uid_count, gid_count;
+	bool root_caller;
+	bool close_proc;
+	uint32_t mask_owner;
+	uint64_t caps;
+};
+
+/**
+ * identity_read() - ask the kernel who the calling process is
+ *
+ * In C since the namespaces are built before there is a Lua state: waiting for
+ * that took longer than building them.
+ * Return: 0 or -errno, when /proc can't be read.
+ */
+int identity_read(struct identity *out);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hears of names on the way to a mount that are moved away, or made again. */
+#ifndef SRT_MOVED_NAMES_H
+#define SRT_MOVED_NAMES_H
+
+#include <stdbool.h>
+
+#include "core/plan.h"
+
+/* Of a step's state: its name is not there, and was told. */
+#define MOVED_NAMES_MISSING 2
+
+/**
+ * moved_names_watch() - watch every folder on the way to a plan's mounts
+ *
+ * A mount goes along with a name that is moved away, and the kernel tells
+ * nobody; so the folders are watched (inotify(7)). One that can't be read can't
+ * be watched either.
+ * @state: one a step, or NULL: where MOVED_NAMES_MISSING is set, names that are
+ *	made count as well
+ * Return: descriptor owned by the caller, to poll for POLLIN; -1 where there is
+ * no room for it (the limits of inotify): then one must look now and then.
+ */
+int moved_names_watch(const struct plan *plan, const unsigned char *state);
+
+/**
+ * moved_names_await() - hear of names that are made in the deepest folder on
+ * the way to @path that is there
+ * @fd: from moved_names_watch(); -1 does nothing
+ */
+void moved_names_await(int fd, const char *path);
+
+/**
+ * moved_names_read() - take what happened
+ * Return: does any of it concern a path of the plan? The command's own renames
+ * come here as well.
+ */
+bool moved_names_read(int fd, const struct plan *plan);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts back mounts that the kernel dropped when the host replaced a file. */
+#ifndef SRT_REMOUNT_H
+#define SRT_REMOUNT_H
+
+#include "core/message.h"
+#include "core/plan.h"
+
+#define REMOUNT_POLL_MS 50
+
+/**
+ * struct remount - what PID 1 watches
+ *
+ * A mount protects a name only while the name stays: when somebody outside
+ * replaces or unlinks it, the kernel takes the mount away in every namespace.
+ * @changes: descriptor to poll for POLLPRI: a mount came or went
+ * @names: descriptor to poll for POLLIN: a name was moved away, or made where
+ *	one of the plan's is missing; or -1: look every REMOUNT_POLL_MS instead
+ * The rest is its own.
+ */
+struct remount {
+	int changes;
+	int names;
+	const struct plan *plan;
+	int masks;
+	unsigned char *state; /* one a step */
+	void (*tell)(void *context, const struct message *message);
+	void *context;
+};
+
+/**
+ * remount_open() - begin to watch
+ *
+ * Context: PID 1, in the new root, all mounts done.
+ * @masks: the file system of masks in the new root, or -1; borrowed
+ * @tell: called with MESSAGE_RESTORED and MESSAGE_UNPROTECTED
+ * Return: 0 or -errno.
+ */
+int remount_open(struct remount *remount, const struct plan *plan, int masks,
+		 void (*tell)(void *context, const struct message *message),
+		 void *context);
+
+/**
+ * remount_check() - look what is lost, put it back, and see that it holds
+ * @names: it is @names that became readable
+ *
+ * Context: PID 1 with CAP_SYS_ADMIN in its user namespace.
+ */
+void remount_check(struct remount *remount, bool names);
+
+#endif

@@ -1,0 +1,174 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Puts protected names into the decisions of a policy: what is there can't be written, what is missing can't be made.
+local paths = require "srt.paths"
+local places = require "srt.places"
+local protected = require "srt.protected"
+local scan = require "srt.scan"
+local sys = require "srt.c.sys"
+
+local protect = {}
+
+local BUILTIN = "protected name"
+
+local function rule_of(entry, path)
+  return { given = path, path = path, literal = true, builtin = BUILTIN, name = entry.name, why = entry.why,
+    origin = entry.origin or { key = "(protected names)" } }
+end
+
+-- What is there: links, and what is reached by them, the slow way.
+local function cover(self, path, kind, entry)
+  local rules = self.rules
+  if kind == "file" or kind == "dir" then
+    if not rules:at(path).write then return end
+    if kind == "dir" and places.is(path) then return places.hold(rules, rule_of(entry, path), path) end
+    rules.denyWrite[path] = rule_of(entry, path)
+    rules.types[path] = kind
+    if kind == "file" then self.files[#self.files + 1] = path end
+  else
+    self.deny(rules, "denyWrite", rule_of(entry, path))
+  end
+end
+
+-- Does an entry's place stay free, where only its first `count` components are missing?
+local function unheld(self, base, entry, count)
+  if count < #entry.parts then
+    return entry.where == "git" or protected.COMMON[table.concat(entry.parts, "/", 1, count)]
+  end
+  return entry.hold == false or (entry.hold == "not at home" and base == self.home)
+end
+
+-- One name in one folder, whether it is there or not. type_of tells what is at a path.
+local function name_at(self, base, entry, type_of)
+  local path = base
+  for i, part in ipairs(entry.parts) do
+    path = paths.join(path, part)
+    local kind = type_of(path)
+    if not kind then
+      if not unheld(self, base, entry, i) then places.hold(self.rules, rule_of(entry, path), path) end
+      return
+    elseif i == #entry.parts then
+      return cover(self, path, kind, entry)
+    elseif kind ~= "dir" then
+      return self.deny(self.rules, "denyWrite", rule_of(entry, base .. "/" .. entry.name))
+    elseif places.is(path) then
+      return places.hold(self.rules, rule_of(entry, path), path)
+    end
+  end
+end
+
+local function lstat_type(path)
+  local st = sys.lstat(path)
+  return st and st.type
+end
+
+-- All names in a folder that has been searched.
+local function hold_in(self, base)
+  local seen = self.look.seen
+  local function found(path) return seen[path] end
+  local function looked_at(path)
+    seen[path] = lstat_type(path)
+    return seen[path]
+  end
+  for _, entry in ipairs(self.look.list) do
+    if entry.where ~= "home" then
+      name_at(self, base, entry, found)
+    elseif base == self.home then
+      name_at(self, base, entry, looked_at)
+    end
+  end
+end
+
+local function components(path)
+  local list = {}
+  for part in path:gmatch("[^/]+") do list[#list + 1] = part end
+  return list
+end
+
+-- An allowed path may itself be, or lie in, or lead to a protected name: ~/.vscode/extensions, .git, ~/.ssh.
+local function check_root(self, root)
+  local parts = components(root)
+  local function matches(entry, from, count)
+    for i = 1, count do
+      if parts[from + i - 1] ~= entry.parts[i] then return false end
+    end
+    local base = "/" .. table.concat(parts, "/", 1, from - 1)
+    return (entry.where ~= "home" or base == self.home) and base
+  end
+  for _, entry in ipairs(self.look.list) do
+    for from = 1, #parts do
+      local count = math.min(#entry.parts, #parts - from + 1)
+      local base = parts[from] == entry.parts[1] and matches(entry, from, count)
+      if base and count == #entry.parts then
+        local path = paths.join(base, entry.name)
+        self.rules.denyWrite[path] = self.rules.denyWrite[path] or rule_of(entry, path)
+        self.rules.types[path] = lstat_type(path)
+      elseif base then
+        name_at(self, base, entry, lstat_type)
+      end
+    end
+  end
+end
+
+-- The folders that count: each allowed root, the working directory and its parents, the home directory.
+local function bases_of(self, ctx)
+  local rules, roots, bases, seen = self.rules, {}, {}, {}
+  local own = require("srt.decide_path").own
+  local function add(list, path, depth)
+    if seen[path] or own(path) then return end
+    seen[path] = true
+    list[#list + 1] = { path = path, depth = depth }
+  end
+  for path in pairs(rules.allowWrite) do
+    if rules.types[path] == "dir" and rules:at(path).write then add(roots, path, self.depth) end
+  end
+  local cwd = sys.realpath(ctx.cwd) or ctx.cwd
+  if rules:at(cwd).write then add(roots, cwd, self.depth) end
+  table.sort(roots, function(a, b) return a.path < b.path end)
+  while cwd ~= "/" do
+    cwd = paths.parent(cwd)
+    if rules:at(cwd).write then add(bases, cwd, 1) end
+  end
+  if self.home and rules:at(self.home).write then add(bases, self.home, 1) end
+  return table.move(bases, 1, #bases, #roots + 1, roots)
+end
+
+-- A folder that its owner, whom the command runs as, can open to reading again.
+local function close(self, path)
+  local st = sys.lstat(path)
+  if not st or st.uid ~= sys.ids() or not self.rules:at(path).write then return end
+  local rule = rule_of({ name = path, why = "it can't be searched for protected names" }, path)
+  self.rules.denyWrite[path], self.rules.types[path] = rule, "dir"
+  self.rules:note(rule, "can't be searched for protected names, so nothing in it can be written", true)
+end
+
+---Adds the protected names to the decisions.
+---@param rules table of srt.decide_path, allow and deny lists complete
+---@param settings table profile.protection
+---@param ctx {cwd: string, home: string|nil}
+---@param deny fun(rules: table, list: string, entry: table) adds an entry the general way
+function protect.add(rules, settings, ctx, deny)
+  if not next(rules.allowWrite) then return end
+  local self = { rules = rules, deny = deny, depth = settings.depth, files = {},
+    home = ctx.home and sys.realpath(ctx.home), look = scan.new(protected.list(settings)) }
+  local bases = bases_of(self, ctx)
+  local ok, message = scan.search(self.look, bases)
+  if not ok then
+    rules.problems[#rules.problems + 1] = { entry = rule_of({ name = "" }, "protected names"), text = message }
+    return
+  end
+  for _, path in ipairs(self.look.closed) do close(self, path) end
+  for _, item in ipairs(self.look.found) do cover(self, item.path, item.type, item.entry) end
+  for dir, kind in pairs(self.look.gits) do
+    if kind ~= "worktree" and not self.look.seen[dir .. "/hooks"] and self.look.by[".git/hooks"] then
+      local path = dir .. "/hooks"
+      places.hold(rules, rule_of(self.look.by[".git/hooks"], path), path)
+    end
+  end
+  for _, base in ipairs(bases) do hold_in(self, base.path) end
+  for path in pairs(rules.allowWrite) do check_root(self, path) end
+  if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
+  rules.found = { settings = settings, bases = bases, seen = self.look.seen, gits = self.look.gits,
+    home = self.home and rules:at(self.home).write and self.home or nil }
+end
+
+return protect

@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- State files: what each run has on the host and what it found at its start, so that another one can clean up after it.
+--
+-- A file is a row of names and values, each ended by a NUL, since paths are any other bytes. Only the caller may write
+-- to the folder, and no command may (lua/srt/profile.lua). Each process of a run holds its file by a lock: a file that
+-- can be claimed belongs to nobody any more.
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+local tidy = require "srt.c.tidy"
+
+local state = {}
+
+local GROUP_AND_OTHER_WRITE = tonumber("022", 8)
+
+local function add(list, base, name)
+  local st = base and base:sub(1, 1) == "/" and sys.stat(base)
+  if st and st.type == "dir" then list[#list + 1] = paths.normalize(base) .. name end
+end
+
+---Where state files may lie, the best first. The last is removed again when it is empty.
+---@param facts {env: table, home: string|nil}
+---@param temp string|nil the folder for temporary files
+---@return string[]
+function state.folders(facts, temp)
+  local list = {}
+  add(list, facts.env.XDG_STATE_HOME, "/srt-lua")
+  add(list, facts.home, "/.local/state/srt-lua")
+  add(list, facts.env.XDG_RUNTIME_DIR, "/srt-lua")
+  add(list, temp or "/tmp", ("/srt-lua-%d"):format(sys.ids()))
+  return list
+end
+
+-- Is the folder there, the caller's, and closed to others? Nobody's else is trusted.
+local function is_ours(path)
+  local st = sys.lstat(path)
+  return st ~= nil and st.type == "dir" and st.uid == sys.ids() and st.mode & GROUP_AND_OTHER_WRITE == 0
+end
+
+-- Makes a folder with its parents; all is beneath a folder that is there.
+local function make(path)
+  if sys.lstat(path) then return end
+  local above = paths.parent(path)
+  if not sys.lstat(above) then make(above) end
+  local st = sys.stat(above)
+  -- In another user's home nothing is made, also where the kernel would let us.
+  if st and (st.uid == sys.ids() or st.mode & 512 ~= 0) then tidy.mkdir(path) end
+end
+
+local function encode(record)
+  local out = {}
+  local function put(name, value)
+    out[#out + 1] = name
+    out[#out + 1] = value
+  end
+  put("temp", record.temp)
+  for _, path in ipairs(record.places) do put("place", path) end
+  if record.home then put("home", record.home) end
+  for _, base in ipairs(record.bases) do put("base", base.depth .. ":" .. base.path) end
+  put("repositories", record.settings.newRepositories)
+  if record.settings.allowGitConfig then put("allowGitConfig", "") end
+  for _, item in ipairs(record.settings.names) do put("name", item.name) end
+  for path in pairs(record.seen) do put("seen", path) end
+  for path in pairs(record.gits) do put("git", path) end
+  for name, list in pairs(record.lists) do
+    for _, path in ipairs(list) do put(name, path) end
+  end
+  out[#out + 1] = ""
+  return table.concat(out, "\0")
+end
+
+local READERS = {
+  temp = function(record, value) record.temp = value end,
+  home = function(record, value) record.home = value end,
+  place = function(record, value) table.insert(record.places, value) end,
+  said = function(record, value) table.insert(record.said, value) end,
+  base = function(record, value)
+    local depth, path = value:match("^(%d+):(/.*)$")
+    if path then table.insert(record.bases, { depth = tonumber(depth), path = path }) end
+  end,
+  repositories = function(record, value) record.settings.newRepositories = value end,
+  allowGitConfig = function(record) record.settings.allowGitConfig = true end,
+  name = function(record, value) table.insert(record.settings.names, { name = value }) end,
+  seen = function(record, value) record.seen[value] = true end,
+  git = function(record, value) record.gits[value] = true end,
+  id = function(record, value)
+    local id, path = value:match("^(%d+:%d+):(/.*)$")
+    if path then record.ids[path] = id end
+  end,
+}
+
+---Reads a state file; what a power cut has left of it.
+---@param path string
+---@return table record
+function state.read(path)
+  local record = { places = {}, bases = {}, seen = {}, gits = {}, ids = {}, said = {}, lists = {},
+    settings = { names = {}, newRepositories = "quarantine" } }
+  for name, value in (sys.readfile(path, 1 << 30) or ""):gmatch("(%Z*)%z(%Z*)%z") do
+    local reader = READERS[name]
+    if reader then
+      reader(record, value)
+    else
+      record.lists[name] = record.lists[name] or {}
+      table.insert(record.lists[name], value)
+    end
+  end
+  return record
+end
+
+---Makes the state file of a run.
+---@param folders string[] from state.folders
+---@param record table
+---@return table|nil handle {path, fd, folder}
+---@return string|nil message
+function state.create(folders, record)
+  local text, message = encode(record), nil
+  for _, folder in ipairs(folders) do
+    local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
+    for _ = 1, 3 do
+      if not is_ours(folder) then make(folder) end
+      local fd
+      if is_ours(folder) then fd, message = tidy.create(path, text) end
+      if fd then return { path = path, fd = fd, folder = folder } end
+    end
+  end
+  return nil, "there is no folder for the state of the run that only this user can write to: "
+    .. table.concat(folders, ", ") .. (message and " (" .. message .. ")" or "")
+end
+
+---Leaves a report for the next run to print.
+---@param path string the state file that it takes the place of
+---@param lines string[]
+function state.say(path, lines)
+  local out = {}
+  for _, line in ipairs(lines) do out[#out + 1] = "said\0" .. line .. "\0" end
+  local fd = tidy.create((path:gsub("%.run$", ".said")), table.concat(out))
+  if fd then tidy.close(fd) end
+end
+
+---Calls fn for each state file in a folder that nobody holds.
+---@param folder string
+---@param fn fun(path: string, fd: integer)
+function state.each(folder, fn)
+  if not is_ours(folder) then return end
+  for _, name in ipairs(sys.readdir(folder) or {}) do
+    if name:find("^%x+%.run$") or name:find("^%x+%.said$") then
+      local path = folder .. "/" .. name
+      local fd = tidy.claim(path)
+      if fd then
+        fn(path, fd)
+        tidy.close(fd)
+      end
+    end
+  end
+end
+
+---Removes a folder that is only there for the moment.
+---@param folders string[]
+---@param folder string
+function state.leave(folders, folder)
+  if folder == folders[#folders] then tidy.rmdir(folder) end
+end
+
+return state

@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is left behind: not by the run, and nothing by the command that the host would run."""
+import os
+import signal
+import subprocess
+import time
+
+from lib import Case, as_everyone, main, need
+from running import Running, until
+
+WORK = '{ filesystem = { allowWrite = { "." } } }'
+ASIDE = ".quarantined-by-srt-lua"
+GIT = "git -c user.name=a -c user.email=a@b -c init.defaultBranch=main "
+# What a person or a prompt does in a repository.
+LOOK = ("for d in . */; do (cd $d; %s status; %s diff; %s log; %s commit -q --allow-empty -m x; %s fetch;"
+        " %s checkout -q -b b$$; %s stash; %s gc -q) >/dev/null 2>&1 </dev/null || true; done" % ((GIT,) * 8))
+
+
+class Aftermath(Case):
+    def plant(self, script, policy=WORK, **more):
+        """Runs a script inside; $RUN is a command that leaves a trace where it runs."""
+        got = self.run_sh("set -e; RUN='touch %s/RAN; false'; " % self.tmp + script, policy, **more)
+        self.assertEqual(0, got.code, (self.user, got))
+        self.assertEqual([], self.leftovers())
+        return got
+
+    def harmless(self, where="."):
+        self.sh("cd %s; %s" % (where, LOOK))
+        self.assertEqual([], self.leftovers(), self.sh("find . | grep -v sample"))
+
+    def tree(self):
+        return self.sh("find . -path ./.git -prune -o -print | sort").split()
+
+
+class Names(Aftermath):
+    @as_everyone
+    def test_deeper_ones_are_put_aside(self):
+        self.write("w/a/known/.envrc", "mine")
+        got = self.plant("""mkdir -p a/b/.vscode; echo x > a/.envrc; echo y > a/b/.vscode/tasks.json; ln -s /etc a/.bashrc;
+          echo ok > a/fine; mkdir d; echo x > d/.envrc; chmod 555 d; mkdir -p a/.claude/commands; echo > a/.claude/x""")
+        for name in ("a/.envrc", "a/b/.vscode", "a/.bashrc", "d/.envrc", "a/.claude/commands"):
+            self.assertTrue(os.path.lexists(self.path("w", name + ASIDE)), (name, self.tree()))
+            self.assertFalse(os.path.lexists(self.path("w", name)), name)
+            self.assertIn("/w/%s was made while the command ran" % name, got.err)
+        self.assertEqual("mine", self.read("w/a/known/.envrc"))
+        self.assertEqual("ok\n", self.read("w/a/fine"))
+        self.assertEqual(0o555, os.stat(self.path("w/d")).st_mode & 0o777)
+        self.assertEqual("/etc", os.readlink(self.path("w/a/.bashrc" + ASIDE)))
+
+    @as_everyone
+    def test_nothing_is_overwritten(self):
+        self.write("w/a/.envrc" + ASIDE, "first")
+        self.write("w/a/.envrc%s.2" % ASIDE, "second")
+        self.plant("echo third > a/.envrc")
+        self.assertEqual(["first", "second", "third\n"],
+                         [self.read("w/a/.envrc" + ASIDE + end) for end in ("", ".2", ".3")])
+
+    @as_everyone
+    def test_the_status_stays(self):
+        for script, code in (("exit 3", 3), ("kill -TERM $$", 143), ("true", 0), ("no-such-command", 127)):
+            got = self.run_sh("mkdir -p a; echo > a/.envrc; " + script, WORK)
+            self.assertEqual(code, got.code, got)
+            self.assertEqual([".envrc" + ASIDE], os.listdir(self.path("w/a")))
+            self.sh("rm -r a")
+
+    @as_everyone
+    def test_at_home(self):
+        self.plant("echo x > ~/.gitconfig; mkdir -p ~/.config/autostart ~/.config/fish ~/.config/other; echo x > ~/.config/other/f",
+                   '{ filesystem = { allowWrite = { "~", "." } } }')
+        left = self.sh("cd ~; find . | sort").split()
+        self.assertIn("./.gitconfig" + ASIDE, left)
+        self.assertIn("./.config/autostart" + ASIDE, left)
+        self.assertIn("./.config/fish" + ASIDE, left)
+        self.assertIn("./.config/other/f", left)
+        self.assertNotIn("./.gitconfig", left)
+
+    @as_everyone
+    def test_a_folder_closed_to_reading_hides_nothing(self):
+        need("git")
+        self.plant("mkdir -p c/d; echo x > c/d/.envrc; git init -q c/r; echo $RUN > c/r/.git/hooks/pre-commit;"
+                   "chmod 755 c/r/.git/hooks/pre-commit; chmod 311 c/r/.git c/d c")
+        self.assertEqual(0o311, os.stat(self.path("w/c")).st_mode & 0o777)
+        self.sh("chmod 755 c c/d c/r/.git")
+        self.assertTrue(os.path.exists(self.path("w/c/d/.envrc" + ASIDE)), self.tree())
+        self.assertTrue(os.path.exists(self.path("w/c/r/.git/hooks/pre-commit" + ASIDE)), self.tree())
+
+    @as_everyone
+    def test_long_and_odd_names(self):
+        name = "x" * 250
+        policy = '{ filesystem = { allowWrite = { "." }, protect = { "%s" } } }' % name
+        got = self.plant("mkdir -p \"a\n\033b\"; echo x > \"a\n\033b/%s\"" % name, policy)
+        self.assertNotIn("\033", got.err)
+        self.assertEqual([("x" * 250)[:255 - len(ASIDE)] + ASIDE], os.listdir(self.path("w/a\n\033b")))
+
+    @as_everyone
+    def test_what_the_command_could_not_write_is_left_alone(self):
+        os.makedirs(self.path("w/ro"))
+        self.own(self.path("w/ro"))
+        run = self.start(["sh", "-c", "touch ready; while [ ! -e go ]; do sleep 0.05; done"],
+                         '{ filesystem = { allowWrite = { "." }, denyWrite = { "ro" } } }')
+        self.assertTrue(until(lambda: os.path.exists(self.path("w/ready"))))
+        self.write("w/ro/.envrc", "mine")
+        self.write("w/go")
+        _, err = run.communicate(timeout=20)
+        self.assertEqual((0, b""), (run.returncode, err))
+        self.assertEqual("mine", self.read("w/ro/.envrc"))
+
+
+class Repositories(Aftermath):
+    def setUp(self):
+        super().setUp()
+        need("git")
+
+    @as_everyone
+    def test_hooks(self):
+        self.plant("""git init -q r; for h in pre-commit post-checkout reference-transaction; do
+          printf '#!/bin/sh\\n%s\\n' "$RUN" > r/.git/hooks/$h; chmod 755 r/.git/hooks/$h; done; git init -q l; rm -r l/.git/hooks;
+          mkdir h; cp r/.git/hooks/pre-commit h; ln -s ../../h l/.git/hooks; echo no > r/.git/hooks/post-commit""")
+        self.harmless()
+        self.assertTrue(os.path.exists(self.path("w/r/.git/hooks/post-commit")))
+        self.assertTrue(os.path.lexists(self.path("w/l/.git/hooks" + ASIDE)))
+
+    @as_everyone
+    def test_configuration(self):
+        settings = {"core.fsmonitor": "$RUN", "core.hooksPath": "../h", "core.pager": "$RUN", "core.sshCommand": "$RUN",
+                    "alias.x": "!$RUN", "include.path": "../../evil", "filter.f.clean": "$RUN", "diff.external": "$RUN",
+                    "credential.https://a.test.helper": "!$RUN", "gpg.program": "$RUN", "remote.origin.uploadpack": "$RUN"}
+        for key, value in settings.items():
+            got = self.plant("""mkdir h; printf '#!/bin/sh\\n%%s\\n' "$RUN" > h/pre-commit; chmod 755 h/*
+              git init -q r; printf '[core]\\n\\tfsmonitor = %%s\\n' "$RUN" > evil; git -C r config '%s' "%s"
+              git -C r config user.name kept; echo '* filter=f' > r/.gitattributes; touch r/f""" % (key, value))
+            self.assertIn("it sets " + key.lower()[:4], got.err.lower(), got)
+            self.harmless()
+            self.assertEqual("kept\n", self.sh("git -C r config user.name"))
+            self.assertNotEqual("", self.read("w/r/.git/config" + ASIDE))
+            self.assertEqual(1, subprocess.run(["git", "config", "-f", self.path("w/r/.git/config"), key]).returncode, key)
+            self.sh("rm -rf r h evil")
+
+    @as_everyone
+    def test_configuration_that_can_be_read_in_two_ways(self):
+        for text in ("[core] fsmonitor = $RUN", "[core]\\n\\tfsmon\\\\\\nitor = x\\n\\tfsmonitor = a\\\\\\n$RUN",
+                     "[core]\\r\\n\\tfsmonitor = $RUN", "[core.x]\\n a = b", "[core]\\n\\tfsmonitor = \\\"$RUN"):
+            self.plant("git init -q r; printf \"%s\" >> r/.git/config" % text)
+            self.assertFalse(os.path.exists(self.path("w/r/.git/config")), text)
+            self.assertTrue(os.path.exists(self.path("w/r/.git/config" + ASIDE)), text)
+            self.harmless()
+            self.sh("rm -rf r")
+
+    @as_everyone
+    def test_bare_repositories(self):
+        self.plant("""git init -q --bare b; git -C b config core.fsmonitor "$RUN"; git -C b config core.bare false
+          git -C b config core.worktree ..; mkdir -p c/x/y/z; git init -q --bare c/x/y/z/deep;
+          git -C c/x/y/z/deep config core.fsmonitor "$RUN"; git -C c/x/y/z/deep config core.bare false
+          echo 'ref: refs/heads/main' > c/HEAD; echo x/y/z/deep > c/commondir""")
+        self.harmless()
+        self.assertTrue(os.path.exists(self.path("w/c/commondir" + ASIDE)))
+        self.assertTrue(os.path.exists(self.path("w/b/config" + ASIDE)))
+
+    @as_everyone
+    def test_commondir_in_a_known_repository(self):
+        """fs.md 136"""
+        self.sh("%s init -q .; %s commit -q --allow-empty -m i" % (GIT, GIT))
+        self.plant("""mkdir evil; cp -r .git/objects .git/refs evil/; printf '[core]\\n\\trepositoryformatversion = 0
+          bare = false\\n\\tfsmonitor = %s\\n' "$RUN" > evil/config; echo ../evil > .git/commondir""")
+        self.harmless()
+        self.assertTrue(os.path.exists(self.path("w/.git/commondir" + ASIDE)))
+
+    @as_everyone
+    def test_worktree_configuration(self):
+        self.sh("%s init -q .; %s commit -q --allow-empty -m i; git config extensions.worktreeConfig true" % (GIT, GIT))
+        self.plant("""printf '[core]\\n\\tfsmonitor = %s\\n' "$RUN" > .git/config.worktree; git worktree add -q t 2>/dev/null || true
+          rm .git/config.worktree; git worktree add -q t2; printf '[core]\\n\\tfsmonitor = %s\\n' "$RUN" |
+          tee .git/worktrees/*/config.worktree > .git/config.worktree""")
+        self.harmless()
+
+    @as_everyone
+    def test_pointers(self):
+        self.plant("""mkdir a b c; git init -q deep; mkdir -p 1/2/3/4; mv deep/.git 1/2/3/4/g; git --git-dir=1/2/3/4/g config \
+          core.fsmonitor "$RUN"; echo "gitdir: ../1/2/3/4/g" > a/.git; echo "gitdir: ../nowhere" > b/.git
+          ln -s ../1/2/3/4/g c/.git""")
+        self.harmless()
+        self.assertFalse(os.path.lexists(self.path("w/b/.git")))
+        self.assertFalse(os.path.lexists(self.path("w/c/.git")))
+
+    @as_everyone
+    def test_a_forged_pointer_to_elsewhere(self):
+        self.sh("%s init -q ../other; git -C ../other config core.fsmonitor 'touch %s/RAN; false'" % (GIT, self.tmp))
+        self.plant("mkdir a; echo 'gitdir: ../../other/.git' > a/.git")
+        self.harmless()
+
+    @as_everyone
+    def test_modes(self):
+        script = "git init -q r; git -C r config core.pager x; printf '#!/bin/sh' > r/.git/hooks/pre-push; chmod 755 r/.git/hooks/pre-push"
+        for mode, told, moved in (("quarantine", True, True), ("report", True, False), ("allow", False, False)):
+            got = self.plant(script, '{ filesystem = { allowWrite = { "." }, newRepositories = "%s" } }' % mode)
+            self.assertEqual(told, "pre-push was made" in got.err, mode)
+            self.assertEqual(moved, os.path.exists(self.path("w/r/.git/config" + ASIDE)), mode)
+            self.assertEqual(moved, not os.path.exists(self.path("w/r/.git/hooks/pre-push")), mode)
+            self.sh("rm -r r")
+
+    @as_everyone
+    def test_a_clone_stays_as_it_is(self):
+        self.sh("%s init -q ../src; cd ../src; %s commit -q --allow-empty -m i" % (GIT, GIT))
+        got = self.plant("git clone -q ../src c; git -C c config pull.rebase true")
+        self.assertEqual("", got.err)
+        self.assertEqual("", self.sh("find . -name '*quarantined*'; %s -C c pull -q" % GIT))
+
+
+class Killed(Running):
+    """Whoever is killed: nothing stays, at the latest after the next run or doctor --clean."""
+
+    PLANT = "mkdir -p a $TMPDIR/x/y; echo x > a/.envrc; touch a/ready; exec sleep 60"
+
+    def begin(self, policy=WORK, script=PLANT):
+        run = self.popen("sh", "-c", script, policy=policy)
+        self.assertTrue(until(lambda: os.path.exists(self.path("w/a/ready"))), "does not start")
+        self.assertIn(".bashrc", os.listdir(self.w))
+        janitor = self.children(run.pid)[0]
+        return run, {"host": run.pid, "janitor": janitor, "PID 1": self.children(janitor)[0]}
+
+    @staticmethod
+    def children(pid):
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            return [int(word) for word in file.read().split()]
+
+    def states(self):
+        folder = self.path("home/.local/state/srt-lua")
+        return os.listdir(folder) if os.path.exists(folder) else []
+
+    def is_clean(self, wait):
+        if wait:
+            until(lambda: sorted(os.listdir(self.w)) == ["a"] and not self.leftovers() and
+                  ".envrc" + ASIDE in os.listdir(self.path("w/a")))
+        self.assertEqual(["a"], os.listdir(self.w))
+        self.assertEqual(["ready", ".envrc" + ASIDE], sorted(os.listdir(self.path("w/a")), reverse=True), wait)
+        self.assertEqual([], self.leftovers())
+
+    @as_everyone
+    def test_one_of_them(self):
+        for who in ("host", "janitor", "PID 1"):
+            run, pids = self.begin()
+            os.kill(pids[who], signal.SIGKILL)
+            if who == "janitor":
+                # The command goes on: its host process has it still, and does the rest when it ends.
+                self.assertIsNone(run.poll())
+                run.terminate()
+            _, err = run.communicate(timeout=20)
+            self.is_clean(True)
+            if who == "host":
+                self.assertTrue(until(lambda: any(name.endswith(".said") for name in self.states())))
+                err = self.run_sh("true", WORK).err.encode()
+            self.assertIn(b"a/.envrc was made while the command ran", err, who)
+            self.assertEqual([], self.states(), who)
+            self.sh("rm -r a")
+
+    @as_everyone
+    def test_all_at_once(self):
+        for clean in ("run", "doctor"):
+            run, pids = self.begin()
+            for who in ("janitor", "host", "PID 1"):
+                os.kill(pids[who], signal.SIGSTOP)
+            for pid in pids.values():
+                os.kill(pid, signal.SIGKILL)
+            run.communicate(timeout=20)
+            self.assertIn(".bashrc", os.listdir(self.w))
+            self.assertEqual(1, len(self.states()))
+            until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
+            got = self.run_sh("true", WORK) if clean == "run" else self.run_srt(["doctor", "--clean"])
+            self.assertEqual(0, got.code, got)
+            self.assertIn("a/.envrc was made", got.err + got.out)
+            self.is_clean(False)
+            self.assertEqual([], self.states())
+            self.sh("rm -r a")
+        self.assertEqual("nothing was left behind\n", self.run_srt(["doctor", "--clean"]).out)
+
+    def test_at_any_time(self):
+        for step in range(24):
+            run = self.start(["sh", "-c", "sleep 60"], WORK)
+            time.sleep(step * 0.002)
+            for pid in (run.pid, *self.family(run.pid)) if step % 2 else (run.pid,):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            run.communicate()
+        until(lambda: not os.listdir(self.w) and not self.leftovers(), 2)
+        self.assertEqual(0, self.run_srt(["doctor", "--clean"]).code)
+        until(lambda: not os.listdir(self.w) and not self.leftovers(), 2)
+        self.assertEqual(([], [], []), (os.listdir(self.w), self.leftovers(), self.states()))
+
+    def family(self, pid):
+        try:
+            mine = self.children(pid)
+        except OSError:
+            return []
+        return mine + [grandchild for child in mine for grandchild in self.family(child)]
+
+    @as_everyone
+    def test_what_the_user_made_meanwhile(self):
+        for kill in (False, True):
+            run, pids = self.begin(script="mkdir a; touch a/ready; while [ ! -e a/go ]; do sleep 0.02; done")
+            self.sh("chmod 755 .vscode; echo mine > .vscode/settings.json; rmdir .idea .bashrc; echo mine > .bashrc")
+            if kill:
+                for pid in pids.values():
+                    os.kill(pid, signal.SIGKILL)
+                run.communicate(timeout=20)
+                until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
+                self.run_srt(["doctor", "--clean"])
+            else:
+                self.write("w/a/go")
+                run.communicate(timeout=20)
+            self.assertEqual("mine\n", self.read("w/.vscode/settings.json"))
+            # Somebody cleared the place, so it may have come from inside as well.
+            self.assertEqual("mine\n", self.read("w/.bashrc" + ASIDE))
+            self.assertEqual([".bashrc" + ASIDE, ".vscode", "a"], sorted(os.listdir(self.w)))
+            self.sh("rm -r a .vscode .bashrc*")
+
+    @as_everyone
+    def test_parallel_runs(self):
+        first, pids = self.begin()
+        second = self.popen("sh", "-c", "touch a/second; while [ ! -e a/go ]; do sleep 0.02; done; echo x > .zshrc; echo $?",
+                            policy=WORK)
+        self.assertTrue(until(lambda: os.path.exists(self.path("w/a/second"))))
+        for pid in pids.values():
+            os.kill(pid, signal.SIGKILL)
+        first.communicate()
+        until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
+        self.run_srt(["doctor", "--clean"])
+        self.assertIn(".zshrc", os.listdir(self.w))
+        self.write("w/a/go")
+        out, _ = second.communicate(timeout=20)
+        self.assertNotEqual(b"0\n", out)
+        self.assertEqual(["a"], os.listdir(self.w))
+        self.assertEqual([], self.states())
+
+    @as_everyone
+    def test_states_of_others_are_not_believed(self):
+        folder = self.path("home/.local/state/srt-lua")
+        text = b"temp\0" + self.path("tmp/srt-lua-" + "0" * 32).encode() + b"\0place\0" + self.w.encode() + b"\0"
+        victim = self.path("tmp/srt-lua-" + "0" * 32)
+        os.makedirs(victim)
+        self.write("home/.local/state/srt-lua/" + "a" * 32 + ".run", text, 0o666)
+        self.own(self.dir)
+        os.chmod(folder, 0o700)
+        self.run_sh("true", WORK)
+        self.assertTrue(os.path.exists(victim))
+        os.chmod(os.path.join(folder, "a" * 32 + ".run"), 0o600)
+        os.chmod(folder, 0o777)
+        got = self.run_sh("true", WORK)
+        self.assertEqual(0, got.code, got)
+        self.assertTrue(os.path.exists(victim))
+        os.chmod(folder, 0o700)
+        self.run_sh("true", WORK)
+        self.assertFalse(os.path.exists(victim))
+        self.assertTrue(os.path.exists(self.w))
+
+    @as_everyone
+    def test_a_state_that_a_power_cut_has_left(self):
+        for text in (b"", b"temp", b"temp\0/\0place\0/\0place\0relative\0base\0x:/\0base\0003:/nowhere\0\0\0x"):
+            self.write("home/.local/state/srt-lua/" + "b" * 32 + ".run", text, 0o600)
+            os.chmod(self.path("home/.local/state/srt-lua"), 0o700)
+            got = self.run_sh("true", WORK)
+            self.assertEqual(0, got.code, got)
+            self.assertEqual([], self.states())
+
+    @as_everyone
+    def test_where_there_is_no_home(self):
+        for env in ({"HOME": "/nonexistent"}, {"HOME": "/dev/null"}, {"XDG_STATE_HOME": self.path("tmp")}):
+            got = self.run_sh("ls -A $TMPDIR", WORK, env=env)
+            self.assertEqual((0, ""), (got.code, got.out), got)
+            self.sh("rmdir %s/srt-lua 2>/dev/null || true" % self.tmp)
+            self.assertEqual([], self.leftovers(), env)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host replaces while a command runs: the kernel drops the sandbox's mount, PID 1 puts it back."""
+import contextlib
+import re
+import subprocess
+
+from lib import Case, as_everyone, main, need
+from running import until
+
+# Runs each line it reads, and says how that went.
+SHELL = 'while read -r line; do if (eval "$line") >/dev/null 2>&1; then echo ok; else echo no; fi; done'
+
+
+class Inside:
+    """A command that does what it is told."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def can(self, script):
+        self.process.stdin.write(script.encode() + b"\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline() == b"ok\n"
+
+
+class Replaced(Case):
+    @contextlib.contextmanager
+    def inside(self, policy, env=None):
+        process = self.start(["sh", "-c", SHELL], policy, stdin=subprocess.PIPE, env=env)
+        inside = Inside(process)
+        self.assertTrue(inside.can("true"), "it does not start")
+        try:
+            yield inside
+        finally:
+            process.stdin.close()
+            self.err = process.stderr.read().decode()
+            process.stdout.close()
+            process.stderr.close()
+            self.assertEqual(0, process.wait(20), self.err)
+
+    def holds(self, policy, before, replace, attempts, named, env=None):
+        """Each attempt fails before, and again soon after the host replaced what the policy protects."""
+        self.sh(before)
+        with self.inside(policy, env) as inside:
+            for attempt in attempts:
+                self.assertFalse(inside.can(attempt), "allowed from the start: " + attempt)
+            for _ in range(3):
+                self.sh(replace)
+                for attempt in attempts:
+                    self.assertTrue(until(lambda a=attempt: not inside.can(a), 5), "open: " + attempt)
+                for attempt in attempts * 5:
+                    self.assertFalse(inside.can(attempt), "open again: " + attempt)
+        self.assertRegex(self.err, r"warning: \S*%s was .* from outside" % re.escape(named))
+
+    def deny(self, **lists):
+        lists = ", ".join("%s = { %s }" % (name, ", ".join('"%s"' % path for path in paths))
+                          for name, paths in lists.items())
+        return '{ filesystem = { allowWrite = { "." }, %s } }' % lists
+
+    @as_everyone
+    def test_a_read_only_file_by_rename(self):
+        self.holds(self.deny(denyWrite=["f"]), "echo a >f", "echo b >new; mv new f",
+                   ["echo w >f", "rm f", "mv f g"], "/w/f")
+        self.assertEqual("b\n", self.read("w/f"))
+
+    @as_everyone
+    def test_a_read_only_file_that_is_removed_and_made_again(self):
+        self.holds(self.deny(denyWrite=["f"]), "echo a >f", "rm f; echo b >f", ["echo w >>f"], "/w/f")
+        self.assertEqual("b\n", self.read("w/f"))
+
+    @as_everyone
+    def test_a_file_that_comes_back_later(self):
+        self.sh("echo a >f")
+        with self.inside(self.deny(denyWrite=["f"])) as inside:
+            self.sh("rm f; sleep 0.3; echo b >f")
+            self.assertTrue(until(lambda: not inside.can("echo w >>f"), 5))
+            self.assertTrue(inside.can("echo x >other"))
+        self.assertIn("removed and made again", self.err)
+
+    @as_everyone
+    def test_a_read_only_folder(self):
+        self.holds(self.deny(denyWrite=["d"]), "mkdir d; echo a >d/f", "rm -rf old; mv d old; mkdir d; echo b >d/f",
+                   ["echo w >d/f", "touch d/n", "rmdir d", "mv d e"], "/w/d")
+
+    @as_everyone
+    def test_an_unreadable_file(self):
+        self.holds(self.deny(denyRead=["s"]), "echo secret >s", "echo new >s.new; mv s.new s", ["cat s", "echo w >s"],
+                   "/w/s")
+
+    @as_everyone
+    def test_an_unreadable_folder(self):
+        self.holds(self.deny(denyRead=["s"]), "mkdir s; echo secret >s/k",
+                   "rm -rf old; mv s old; rm -r old; mkdir s; echo new >s/k", ["cat s/k", "ls s", "touch s/n"], "/w/s")
+
+    @as_everyone
+    def test_a_file_in_place_of_a_folder(self):
+        self.holds(self.deny(denyRead=["s"]), "mkdir s; echo secret >s/k",
+                   "if [ -d s ]; then rm -r s; echo new >s; else rm s; mkdir s; echo new >s/k; fi",
+                   ["cat s", "cat s/k"], "/w/s")
+
+    @as_everyone
+    def test_an_unreadable_folder_with_a_way_through(self):
+        self.holds(self.deny(denyRead=["s"], allowRead=["s/pub"]), "mkdir -p s/pub; echo secret >s/k",
+                   "rm -rf old; mv s old; rm -r old; mkdir -p s/pub; echo new >s/k", ["cat s/k", "ls s"], "/w/s")
+
+    @as_everyone
+    def test_a_folder_on_the_way_to_a_protected_name(self):
+        self.holds(self.deny(denyWrite=["a/b/f"]), "mkdir -p a/b; echo 1 >a/b/f",
+                   "rm -rf old; mv a old; mkdir -p a/b; echo 2 >a/b/f",
+                   ["echo w >a/b/f", "mv a/b a/c", "mv a c"], "/w/a/b/f")
+
+    @as_everyone
+    def test_a_folder_far_above(self):
+        self.sh("mkdir -p ../out/a/b; echo secret >../out/a/b/s")
+        self.holds(self.deny(denyRead=["../out/a/b/s"]), "true",
+                   "rm -rf ../out/old; mv ../out/a ../out/old; mkdir -p ../out/a/b; echo new >../out/a/b/s",
+                   ["cat ../out/a/b/s"], "/out/a/b/s")
+
+    @as_everyone
+    def test_without_room_for_watches(self):
+        self.holds(self.deny(denyWrite=["d"]), "mkdir d; echo a >d/f", "rm -rf old; mv d old; mkdir d; echo b >d/f",
+                   ["echo w >d/f"], "/w/d", env={"SRT_LUA_FAKE_MISSING": "inotify"})
+
+    @as_everyone
+    def test_a_placeholder(self):
+        self.holds(self.deny(denyWrite=["nofile"]), "true",
+                   "rmdir nofile 2>/dev/null || rm -rf nofile; echo host >nofile", ["echo w >>nofile", "rm nofile"],
+                   "/w/nofile")
+        self.assertEqual("host\n", self.read("w/nofile"))
+
+    @as_everyone
+    def test_a_link_on_the_way(self):
+        self.holds(self.deny(denyWrite=["lnk/f"]), "mkdir real; echo 1 >real/f; ln -s real lnk",
+                   "ln -s real new; mv -T new lnk", ["rm lnk", "ln -sfn /tmp lnk", "echo w >lnk/f"], "/w/lnk")
+
+    @as_everyone
+    def test_the_policy_itself(self):
+        policy = self.write("w/policy.lua", "return " + self.deny(denyWrite=["x"]) + "\n")
+        self.holds(policy, "true", "cp policy.lua new; mv new policy.lua", ["echo >>policy.lua", "rm policy.lua"],
+                   "/w/policy.lua")
+
+    @as_everyone
+    def test_git_config_on_the_host(self):
+        need("git")
+        self.holds(self.deny(denyWrite=[".git/config"]), "git init -q .", "git config user.name x",
+                   ["git config core.fsmonitor evil", "echo >>.git/config", "mv .git git"], "/w/.git/config")
+        self.assertNotIn("evil", self.read("w/.git/config"))
+
+    @as_everyone
+    def test_many_replacements_in_a_row(self):
+        self.sh("echo a >f; echo a >g")
+        with self.inside(self.deny(denyWrite=["f"], denyRead=["g"])) as inside:
+            self.sh("for i in $(seq 200); do echo b >new; mv new f; echo c >new; mv new g; done")
+            self.assertTrue(until(lambda: not inside.can("echo w >f"), 5))
+            self.assertTrue(until(lambda: not inside.can("cat g"), 5))
+            self.assertTrue(inside.can("echo x >other"))
+
+    @as_everyone
+    def test_names_that_the_kernel_escapes(self):
+        self.sh(r"printf a >'a b\c'; printf a >'d	e'")
+        with self.inside(self.deny(denyWrite=[r"a b\\c", "d\te"])) as inside:
+            self.sh(r"printf b >new; mv new 'a b\c'; printf b >new; mv new 'd	e'")
+            for name in (r"a b\c", "d\te"):
+                # The shell inside reads a line with read -r.
+                self.assertTrue(until(lambda n=name: not inside.can("printf w >'%s'" % n), 5), name)
+
+    @as_everyone
+    def test_nothing_is_said_where_nothing_protected_was_replaced(self):
+        self.sh("echo a >f; echo a >g")
+        with self.inside(self.deny(denyWrite=["f"])) as inside:
+            self.sh("echo b >new; mv new g; echo b >>f")
+            self.assertFalse(inside.can("echo w >f"))
+            self.assertTrue(inside.can("echo w >g"))
+        self.assertEqual("", self.err)
+
+
+main()
