@@ -129,7 +129,9 @@ local function make(self, found, slashed)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
   if not found.type then
-    state, why = holder(self, found), nil
+    why = nil
+    -- A missing name is its folder's, unless the supervisor watches over it (createGuard).
+    if state.write or not self.rules.guard then state = holder(self, found) end
     errno = found.slash and slashed or not state.write and "EROFS" or nil
   end
   return answer(found, state.write and "allow" or "deny", write_rule(state), errno, why)
@@ -162,6 +164,7 @@ local function held(self, found)
   local rule = keeper(self, found.real)
   if rule then return deny(found, rule, "EBUSY") end
   if self.view:mount(found.real) == found.real then return allow(found, nil, "EBUSY", "a mount point") end
+  if self.view:alias(found.real) then return allow(found, nil, "EBUSY", "a mount point by its other name") end
 end
 
 local function remove(self, found, kind)
@@ -201,6 +204,8 @@ local function rename(self, from, to)
   local rule = write_rule((holder(self, from)))
   if from.missing then return allow(from, rule, "ENOENT") end
   if same(from, to) then return allow(from, rule, nil, "both are names of one file: nothing happens") end
+  local watched = to.missing and self.rules.guard and self.rules:at(to.real)
+  if watched and not watched.write then return deny(from, write_rule(watched), "EROFS") end
   return held(self, from) or (to.type and held(self, to)) or allow(from, rule)
 end
 
