@@ -19,7 +19,8 @@ local LINE = "(%d+) (%d+) (%S+) (%S+) (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n
 function mountinfo.read()
   local self = setmetatable({ children = {} }, Mounts)
   local known, parents = {}, {}
-  for id, parent, device, root, point, options, super in gmatch(sys.readfile("/proc/self/mountinfo", 64 << 20) or "", LINE) do
+  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
+  for id, parent, device, root, point, options, super in gmatch(text, LINE) do
     local mount = { id = id, device = device, root = unescape(root), point = unescape(point),
       readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
     known[id] = true
