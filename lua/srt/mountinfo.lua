@@ -12,15 +12,16 @@ local function unescape(point)
   return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
 end
 
-local LINE = "(%d+) (%d+) %S+ %S+ (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n"
+local LINE = "(%d+) (%d+) (%S+) (%S+) (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n"
 
 --- Reads the mounts.
 ---@return table mounts with :over
 function mountinfo.read()
   local self = setmetatable({ children = {} }, Mounts)
   local known, parents = {}, {}
-  for id, parent, point, options, super in gmatch(sys.readfile("/proc/self/mountinfo", 64 << 20) or "", LINE) do
-    local mount = { id = id, point = unescape(point),
+  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
+  for id, parent, device, root, point, options, super in gmatch(text, LINE) do
+    local mount = { id = id, device = device, root = unescape(root), point = unescape(point),
       readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
     known[id] = true
     if id ~= parent then
@@ -40,7 +41,7 @@ end
 ---@param path string absolute, without links
 ---@return {point: string, readOnly: boolean}
 function Mounts:over(path)
-  local found = { id = self.top, point = "/", readOnly = false }
+  local found = { id = self.top, root = "/", point = "/", readOnly = false }
   local function enter(prefix)
     local above = self.children[found.id .. " " .. prefix]
     while above do
@@ -55,6 +56,15 @@ function Mounts:over(path)
     enter(at)
   end
   return found
+end
+
+--- What path is, by its file system and its place there: the same by every mount of it, unlike by a second hard link.
+---@param path string absolute, without links
+---@return string
+function Mounts:origin(path)
+  local mount = self:over(path)
+  local rest = path:sub(mount.point == "/" and 1 or #mount.point + 1)
+  return (mount.device or "") .. (mount.root == "/" and "" or mount.root or "") .. (rest == "/" and "" or rest)
 end
 
 return mountinfo
