@@ -6,6 +6,7 @@
 -- strictly beneath a denyRead opens reading again. Writing is refused unless an
 -- allowWrite covers the path; a denyWrite at or above the path refuses it
 -- whatever else is said, and what can't be read can't be written.
+local create_guard = require "srt.create_guard"
 local paths = require "srt.paths"
 local places = require "srt.places"
 local sys = require "srt.c.sys"
@@ -171,8 +172,11 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } },
-    Rules)
+    makeable = {}, tempDir = ctx.tempDir }, Rules)
+  if lists.createGuard == "supervisor" then
+    rules.guard = create_guard.new(ctx.tempDir)
+    create_guard.add_globs(rules.guard, lists.globs or {})
+  end
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }

@@ -206,7 +206,8 @@ function Expansion:tell(entry)
   end
   if deny then
     resolver:note(entry.origin, ("%q holds for what is there at start, and for what is made later in a folder that "
-      .. "matches; a new file elsewhere is not held"):format(entry.given))
+      .. "matches; a new file elsewhere is %s"):format(entry.given, entry.list == "denyWrite" and self.lists.createGuard
+      == "supervisor" and "not made either (createGuard)" or "not held"))
   end
   if entry.given:find("%[[!^]") then
     resolver:warn(entry.origin, ("%q: \"!\" and \"^\" in a set are characters like any other"):format(entry.given))
@@ -236,7 +237,7 @@ function Expansion:finish(entry)
   end
   self:tell(entry)
   local summary = { list = entry.list, given = entry.given, origin = entry.origin, count = #entry.found, paths = {},
-    unseen = {} }
+    unseen = {}, tops = self:roots_of(entry), rest = entry.pattern.rest }
   for _, field in ipairs { "paths", "unseen" } do
     local items = entry[field == "paths" and "found" or field]
     for i = 1, math.min(#items, SHOWN) do summary[field][i] = items[i].path end

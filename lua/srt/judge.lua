@@ -130,7 +130,7 @@ local function make(self, found, slashed)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
   if not found.type then
-    state, why = holder(self, found), nil
+    state, why = self.rules.guard and self.rules:at(found.real) or holder(self, found), nil
     errno = found.slash and slashed or not state.write and "EROFS" or nil
   end
   return answer(found, state.write and "allow" or "deny", write_rule(state), errno, why)

@@ -109,14 +109,23 @@ describe("paths", function()
     for _, point in ipairs(rules:points()) do assert.is_nil(point:find("new", 1, true)) end
   end)
 
-  it("knows what of a pattern floats", function()
-    local floating = require("srt.create_guard").floating
-    for pattern, want in pairs { ["/w/**/.env"] = "/w", ["/**/*.key"] = "/", ["/w/**/[ab]?"] = "/w" } do
-      assert.equal(want, floating(pattern), pattern)
+  it("knows which patterns float", function()
+    local floats = require("srt.create_guard").floats
+    for _, pattern in ipairs { "**/.env", "**/*.key", "**/[ab]?" } do assert.is_true(floats(pattern), pattern) end
+    for _, pattern in ipairs { "*.key", "**/a/b", "*/**/x", "**/a**", "**", "x" } do
+      assert.is_false(floats(pattern), pattern)
     end
-    for _, pattern in ipairs { "/w/*.key", "/w/**/a/b", "/w/*/**/x", "/w/**/a**", "/w/**", "/w" } do
-      assert.is_nil(floating(pattern), pattern)
-    end
+  end)
+
+  it("hands patterns of denyWrite to the agent", function()
+    local profile = tree.profile(top, { allowWrite = { "." } })
+    profile.filesystem.createGuard = "supervisor"
+    profile.filesystem.globs = { { list = "denyWrite", tops = { top, top .. "/none" }, rest = "**/.env" },
+      { list = "denyRead", tops = { top }, rest = "*.key" } }
+    local guard = require("srt.create_guard").table(decide.compile(profile, { cwd = top, tempDir = "/t" }).guard)
+    assert.same({ { top = top, pattern = "/**/.env", floating = true },
+      { top = top .. "/none", pattern = "/**/.env", floating = true } }, guard.globs)
+    assert.equal("/t", guard.free)
   end)
 
   it("needs no place where nothing can be made", function()
