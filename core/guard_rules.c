@@ -85,17 +85,6 @@ static const char *first_beneath(const struct guard_rules *rules,
 	return NULL;
 }
 
-static size_t components(const char *text)
-{
-	size_t count = 1;
-
-	while ((text = strchr(text, '/'))) {
-		text++;
-		count++;
-	}
-	return count;
-}
-
 static bool is_skipped(const struct guard_table *table, const char *name)
 {
 	size_t size = strcspn(name, "/");
@@ -124,7 +113,7 @@ static bool holds_at(const struct guard_table *table,
 		     const char *at)
 {
 	const char *way = below_top(rule, path);
-	size_t depth = components(rule->name);
+	size_t depth = 1;
 
 	for (; way < at; way = strchrnul(way + 1, '/')) {
 		if (is_skipped(table, way + 1))

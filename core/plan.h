@@ -80,7 +80,7 @@ struct guard_glob {
  * struct guard_name - last components of paths that may not be made
  * @name: one or more components
  * @top: holds below this folder only; or NULL
- * @depth: at most so many components below @top; 0 for any
+ * @depth: the first component is at most so many below @top; 0 for any
  */
 struct guard_name {
 	const char *name;

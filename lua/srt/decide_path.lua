@@ -6,7 +6,6 @@
 -- strictly beneath a denyRead opens reading again. Writing is refused unless an
 -- allowWrite covers the path; a denyWrite at or above the path refuses it
 -- whatever else is said, and what can't be read can't be written.
-local create_guard = require "srt.create_guard"
 local paths = require "srt.paths"
 local places = require "srt.places"
 local sys = require "srt.c.sys"
@@ -173,10 +172,7 @@ function decide.compile(profile, ctx)
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
     makeable = {}, tempDir = ctx.tempDir }, Rules)
-  if lists.createGuard == "supervisor" then
-    rules.guard = create_guard.new(ctx.tempDir)
-    create_guard.add_globs(rules.guard, lists.globs or {})
-  end
+  if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists, ctx.tempDir) end
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
@@ -187,6 +183,7 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
+  for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)
   if profile.protection then require("srt.protect").add(rules, profile.protection, ctx, add_deny) end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end

@@ -129,8 +129,10 @@ end
 local function make(self, found, slashed)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
+  local never = not found.type and self.rules.guard and require("srt.create_guard").rule(self.rules.guard, found.real)
+  if never then return deny(found, never, "EROFS", "nothing inside can make that name (createGuard)") end
   if not found.type then
-    state, why = self.rules.guard and self.rules:at(found.real) or holder(self, found), nil
+    state, why = holder(self, found), nil
     errno = found.slash and slashed or not state.write and "EROFS" or nil
   end
   return answer(found, state.write and "allow" or "deny", write_rule(state), errno, why)
@@ -149,6 +151,7 @@ local function keeper(self, path)
   local state = self.rules:at(path)
   if not state.write then return write_rule(state) end
   if path == self.rules.tempDir then return state.writeRule end
+  if type(self.rules.pinned[path]) == "table" then return self.rules.pinned[path] end
   for _, point in ipairs(self.rules:points()) do
     if point ~= path and paths.below(point, path) then
       local below = self.rules:at(point)
@@ -200,6 +203,8 @@ end
 local function rename(self, from, to)
   local got = movable(self, from, to)
   if got then return got end
+  local never = self.rules.guard and require("srt.create_guard").rule(self.rules.guard, to.real)
+  if never and not to.type then return deny(from, never, "EROFS", "nothing inside can make that name (createGuard)") end
   local rule = write_rule((holder(self, from)))
   if from.missing then return allow(from, rule, "ENOENT") end
   if same(from, to) then return allow(from, rule, nil, "both are names of one file: nothing happens") end

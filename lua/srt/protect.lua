@@ -29,9 +29,9 @@ local function cover(self, path, kind, entry)
   end
 end
 
--- Does an entry's place stay free, where only its first `count` components are missing? An agent disturbs nobody, but
--- who makes a repository.
+-- Does an entry's place stay free, where only its first `count` components are missing?
 local function unheld(self, base, entry, count)
+  -- Nothing has to be there for it, and git makes its own folder.
   if self.rules.guard then return entry.where == "git" and count < #entry.parts end
   if count < #entry.parts then
     return entry.where == "git" or protected.COMMON[table.concat(entry.parts, "/", 1, count)]
@@ -46,9 +46,9 @@ local function name_at(self, base, entry, type_of)
     path = paths.join(path, part)
     local kind = type_of(path)
     if not kind then
-      local whole = paths.join(base, entry.name)
-      local rule = rule_of(entry, self.rules.guard and whole or path)
-      if not unheld(self, base, entry, i) then places.hold(self.rules, rule, path, whole) end
+      if not unheld(self, base, entry, i) then
+        places.hold(self.rules, rule_of(entry, path), path, paths.join(base, entry.name))
+      end
       return
     elseif i == #entry.parts then
       return cover(self, path, kind, entry)
@@ -145,16 +145,11 @@ local function close(self, path)
   self.rules:note(rule, "can't be searched for protected names, so nothing in it can be written", true)
 end
 
--- With an agent the names can't be made deeper down either, as far as the search looks.
-local function guard_names(self, bases)
-  local guard = self.rules.guard
-  guard.skip = protected.SKIP
-  for _, base in ipairs(bases) do
-    for _, entry in ipairs(base.depth > 1 and self.look.list or {}) do
-      if not entry.where then
-        guard.names[#guard.names + 1] = { name = entry.name, top = base.path, depth = base.depth }
-      end
-    end
+-- With an agent the names can't be made deeper down either.
+local function guard_names(self, base)
+  for _, entry in ipairs(self.look.list) do
+    local rule = not entry.where and rule_of(entry, paths.join(base.path, entry.name))
+    if rule then require("srt.create_guard").name(self.rules.guard, entry.name, base, rule) end
   end
 end
 
@@ -182,7 +177,9 @@ function protect.add(rules, settings, ctx, deny)
     end
   end
   for _, base in ipairs(bases) do hold_in(self, base.path) end
-  if rules.guard then guard_names(self, bases) end
+  if rules.guard then
+    for _, base in ipairs(bases) do guard_names(self, base) end
+  end
   for path in pairs(rules.allowWrite) do check_root(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
   rules.found = { settings = settings, bases = bases, seen = self.look.seen, gits = self.look.gits,

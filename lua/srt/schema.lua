@@ -70,7 +70,7 @@ local filesystem = section("What the command may read and write.", {
   allowRead = list("path", "Paths readable again inside a denied one."),
   allowWrite = list("path", "Paths that may be written; nothing else may."),
   denyWrite = list("path", "Paths kept read-only inside an allowed one."),
-  denyDelete = later(list("path", "Paths that may be edited, not unlinked or renamed.")),
+  denyDelete = list("path", "Paths that may be edited, not unlinked or renamed; DIR/** is all in DIR at start."),
   protect = list("protected", "More names that are protected like .git/hooks."),
   createGuard = node("enum", "How creation of protected names is held.",
     { values = { "scan", "supervisor" }, default = "scan" }),

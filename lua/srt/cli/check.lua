@@ -16,6 +16,7 @@ Validates policies and prints what they come to, each entry with where it came f
 local LISTS = {
   { "denyRead", "not readable" }, { "allowRead", "readable again" },
   { "allowWrite", "writable" }, { "denyWrite", "not writable" },
+  { "denyDelete", "editable, but to stay" },
 }
 
 ---@return table|nil options {files=, json=} or {help = true}, string|nil message
