@@ -52,10 +52,14 @@ local function path_entry(self, item, list)
 end
 
 local function filesystem(self, values, budget)
-  local out = {}
+  local out = { disabled = scalar(values, "filesystem.disabled", false) }
   for _, name in ipairs(PATH_LISTS) do
     local list = {}
-    for _, item in ipairs(list_of(values, "filesystem." .. name)) do
+    if out.disabled and name == "allowWrite" then
+      list[1] = { given = "/", path = "/", literal = true, builtin = "filesystem.disabled",
+        origin = { key = "filesystem.disabled" } }
+    end
+    for _, item in ipairs(out.disabled and {} or list_of(values, "filesystem." .. name)) do
       list[#list + 1] = path_entry(self, item, name)
     end
     out[name] = list
@@ -81,7 +85,7 @@ local function protection(values)
   for i, entry in ipairs(list_of(values, "filesystem.protect")) do
     names[i] = { name = require("srt.protected").parse(entry.value), origin = entry.origin }
   end
-  return { names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
+  return { off = scalar(values, "filesystem.disabled", false), names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
     allowGitConfig = scalar(values, "filesystem.allowGitConfig", false),
     newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
 end

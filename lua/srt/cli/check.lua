@@ -176,7 +176,7 @@ function check.text(file, profile)
     lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
   end
   filesystem(lines, profile.filesystem)
-  if #profile.filesystem.allowWrite > 0 then
+  if #profile.filesystem.allowWrite > 0 and not profile.protection.off then
     protection(lines, profile.protection)
   end
   network(lines, profile)
