@@ -173,7 +173,7 @@ function decide.compile(profile, ctx)
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
     makeable = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
-  if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists.globs) end
+  if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists, rules.tempDir) end
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
