@@ -13,14 +13,21 @@ function names.holder(self, found)
   return self.rules:at(dir), dir
 end
 
+local NEVER = "nothing inside can make that name (createGuard)"
+
+-- The entry by which the agent of createGuard refuses to make a name.
+local function unmakeable(self, path)
+  return self.rules.guard and require("srt.create_guard").rule(self.rules.guard, path)
+end
+
 -- slashed: what a slash behind a name that can't be a folder's is answered with.
 function names.make(self, found, slashed)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
+  local never = not found.type and unmakeable(self, found.real)
+  if never then return deny(found, never, found.slash and slashed or "EROFS", NEVER) end
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
   if not found.type then
-    why = nil
-    -- A missing name is its folder's, unless the supervisor watches over it (createGuard).
-    if state.write or not self.rules.guard then state = names.holder(self, found) end
+    state, why = names.holder(self, found), nil
     errno = found.slash and slashed or not state.write and "EROFS" or nil
   end
   return answer(found, state.write and "allow" or "deny", write_rule(state), errno, why)
@@ -96,8 +103,8 @@ function names.rename(self, from, to)
   local rule = write_rule((names.holder(self, from)))
   if from.missing then return allow(from, rule, "ENOENT") end
   if same(from, to) then return allow(from, rule, nil, "both are names of one file: nothing happens") end
-  local watched = to.missing and self.rules.guard and self.rules:at(to.real)
-  if watched and not watched.write then return deny(from, write_rule(watched), "EROFS") end
+  local never = to.missing and unmakeable(self, to.real)
+  if never then return deny(from, never, "EROFS", NEVER) end
   return held(self, from) or (to.type and held(self, to)) or allow(from, rule)
 end
 
