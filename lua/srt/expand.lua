@@ -240,10 +240,7 @@ function Expansion:finish(entry)
   end
   self:tell(entry)
   local summary = { list = entry.list, given = entry.given, origin = entry.origin, count = #entry.found, paths = {},
-    unseen = {}, patterns = {} }
-  for i, root in ipairs(self:roots_of(entry)) do
-    summary.patterns[i] = paths.join(sys.realpath(root) or root, entry.pattern.rest)
-  end
+    unseen = {}, tops = self:roots_of(entry), rest = entry.pattern.rest }
   for _, field in ipairs { "paths", "unseen" } do
     local items = entry[field == "paths" and "found" or field]
     for i = 1, math.min(#items, SHOWN) do summary[field][i] = items[i].path end
@@ -280,7 +277,7 @@ end
 ---@param lists table<string, table[]> entries; those with a pattern have no path
 ---@param limits {walkEntries: integer, globMatches: integer}
 ---@return table[] globs {list, given, origin, count, paths = the first few, unseenCount, unseen = the first few,
---- patterns = absolute}
+--- tops = the folders that it was looked for in, rest = the pattern below them}
 function expand.lists(resolver, lists, limits)
   local self = setmetatable({ resolver = resolver, ctx = resolver.ctx, lists = lists, limits = limits,
     left = limits.walkEntries, matches = 0, globs = {}, guarded = lists.createGuard == "supervisor" }, Expansion)

@@ -147,6 +147,14 @@ local function close(self, path)
   self.rules:note(rule, "can't be searched for protected names, so nothing in it can be written", true)
 end
 
+-- With an agent the names can't be made deeper down either.
+local function guard_names(self, base)
+  for _, entry in ipairs(self.look.list) do
+    local rule = not entry.where and rule_of(entry, paths.join(base.path, entry.name))
+    if rule then require("srt.create_guard").name(self.rules.guard, entry.name, base, rule) end
+  end
+end
+
 ---Adds the protected names to the decisions.
 ---@param rules table of srt.decide_path, allow and deny lists complete
 ---@param settings table profile.protection
@@ -175,9 +183,7 @@ function protect.add(rules, settings, ctx, deny)
   end)
   for _, base in ipairs(bases) do hold_in(self, base.path) end
   if rules.guard then
-    for _, entry in ipairs(self.look.list) do
-      if not entry.where then require("srt.create_guard").name(rules, entry.name, rule_of(entry, entry.name)) end
-    end
+    for _, base in ipairs(bases) do guard_names(self, base) end
   end
   for path in pairs(rules.allowWrite) do check_root(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end

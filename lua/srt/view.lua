@@ -61,6 +61,15 @@ function View:mount(path)
   return point, false
 end
 
+--- Does another name, by another mount, of one of the plan's mount points stand there? The kernel lets none of them go.
+function View:alias(path)
+  if not self.origins then
+    self.origins = {}
+    for target in pairs(self.steps) do self.origins[self.host:origin(target)] = true end
+  end
+  return self.origins[self.host:origin(path)] == true
+end
+
 --- Is the host's own mount read-only there?
 function View:closedByHost(path)
   return self.host:over(path).readOnly

@@ -3,7 +3,7 @@
 import random
 
 LISTS = ("denyRead", "allowRead", "allowWrite", "denyWrite")
-NAMES = [b"a", b"b", b"c", b"a-b", b"deep", b".x", b"n\nl", b"\xff\xfe", b"*", b"[x]y", b"q'\"\\", b"\xc3\xa9 z", b"x" * 200]
+NAMES = [b"a", b"b", b"c", b"a-b", b"deep", b".git", b".envrc", b".vscode", b"config", b"hooks", b"n\nl", b"\xff\xfe", b"*", b"[x]y", b"q'\"\\", b"\xc3\xa9 z", b"x" * 200]
 ONE = ("read", "list", "stat", "write", "append", "mmap", "truncate", "chmod", "chown", "utime", "setxattr", "tmpfile",
        "unlink", "rmdir")
 NEW = ("create", "mkdir", "mknod", "symlink")

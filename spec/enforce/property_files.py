@@ -298,9 +298,8 @@ def main():
     seen, number = collections.Counter(), 0
     deadline = time.monotonic() + options.seconds
     while number < options.cases and time.monotonic() < deadline:
-        user = lib.USERS[number % len(lib.USERS)]
         seed = options.seed + number
-        case = make(seed, user, os.geteuid() == 0)
+        case = make(seed, lib.USERS[seed % len(lib.USERS)], os.geteuid() == 0)
         message, kind, found = in_child(case)
         if message:
             report(case, message, kind, seed)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""srt-lua explain: what it says to people and to programs. That it is right, property_files.py looks at."""
+import json
+import os
+
+from lib import Case, as_everyone, main, skip
+
+POLICY = """return { filesystem = {
+  allowWrite = { "." },
+  denyWrite = {
+    "keep",
+    "sub/deep/f",
+    "missing",
+  },
+  denyRead = { "../out" },
+  allowRead = { "../out/pub" },
+} }"""
+
+
+class Explain(Case):
+    def explain(self, *args, policy=POLICY, **more):
+        return self.run_srt(["explain", self.policy(policy), *args], **more)
+
+    def one(self, *args, **more):
+        """The answer to one question."""
+        got = self.explain(*args, "--json", **more)
+        lines = got.out.splitlines()
+        self.assertEqual(1, len(lines), got)
+        answer = json.loads(lines[0])
+        self.assertEqual(got.code, 0 if answer["decision"] == "allow" else 1, got)
+        return answer
+
+    def tree(self):
+        for name in ("w/keep", "w/sub/deep/f", "w/open", "out/secret", "out/pub/f"):
+            self.write(name, "x")
+        self.sh("ln -s ../out/secret link; ln -s link link2")
+
+    @as_everyone
+    def test_decisions_errnos_and_lines(self):
+        self.tree()
+        for question, decision, errno, line in (
+                ("write open", "allow", None, 2), ("write keep", "deny", "EROFS", 4), ("delete keep", "deny", "EBUSY", 4),
+                ("rename sub sub2", "deny", "EBUSY", 5), ("rename open x", "allow", None, 2), ("create missing", "deny", "EEXIST", 6),
+                ("create new", "allow", None, 2), ("mkdir missing/x", "deny", "EROFS", 6), ("link keep x", "deny", "EXDEV", 4),
+                ("read ../out/secret", "deny", "ENOENT", 8), ("list ../out", "deny", "EACCES", 8), ("read ../out/pub/f", "allow", None, 9),
+                ("write ../out/pub/f", "deny", "EROFS", None), ("read link2", "deny", "ENOENT", 8), ("read open", "allow", None, None),
+                ("write nothing/x", "allow", "ENOENT", 2), ("read open/x", "allow", "ENOTDIR", None)):
+            answer = self.one(*question.split())
+            self.assertEqual((decision, errno, line), (answer["decision"], answer.get("errno"), answer["rule"].get("line")),
+                             (question, answer))
+            self.assertTrue("builtin" in answer["rule"] or answer["rule"]["file"].endswith("policy.lua"), answer)
+
+    @as_everyone
+    def test_the_real_path_and_the_links_on_the_way(self):
+        self.tree()
+        answer = self.one("read", "sub/../link2", policy="{}")
+        self.assertEqual(os.path.realpath(self.path("out/secret")), answer["real"])
+        self.assertEqual([[self.path("w/link2"), "link"], [self.path("w/link"), "../out/secret"]],
+                         [[link["path"], link["target"]] for link in answer["links"]])
+
+    @as_everyone
+    def test_for_people(self):
+        self.tree()
+        got = self.explain("write", "keep", "open")
+        self.assertEqual((1, ""), (got.code, got.err), got)
+        for text in ("denied: write keep (EROFS)", 'policy.lua:4: filesystem.denyWrite[1]: "keep"', "allowed: write open"):
+            self.assertIn(text, got.out)
+        got = self.explain("write", "open")
+        self.assertEqual(0, got.code, got)
+        self.assertIn("nothing is writable", self.explain("write", "open", policy="{}").out)
+
+    @as_everyone
+    def test_names_that_would_draw_on_the_screen(self):
+        got = self.explain("read", "a\x1b[2Jb\nc")
+        self.assertNotIn("\x1b", got.out)
+        self.assertEqual(self.path("w/a\x1b[2Jb\nc"), self.one("read", "a\x1b[2Jb\nc")["real"])
+
+    @as_everyone
+    def test_the_policy_itself(self):
+        answer = self.one("write", "../policy.lua", policy='{ filesystem = { allowWrite = { ".." } } }')
+        self.assertEqual(("deny", "EROFS"), (answer["decision"], answer["errno"]))
+        self.assertIn("policy", answer["rule"]["builtin"])
+
+    @as_everyone
+    def test_questions_on_standard_input(self):
+        self.tree()
+        got = self.explain("--stdin", stdin=b"write\0keep\0rename\0open\0a\nb\0read\0\xff\0")
+        answers = [json.loads(line) for line in got.out.splitlines()]
+        self.assertEqual(["write", "rename", "read"], [answer["action"] for answer in answers], got)
+        self.assertEqual(["deny", "allow", "allow"], [answer["decision"] for answer in answers], got)
+        self.assertEqual((1, "a\nb"), (got.code, answers[1]["to"]))
+
+    @as_everyone
+    def test_nothing_runs_and_nothing_is_left(self):
+        self.tree()
+        before = sorted(os.listdir(self.w))
+        self.one("create", "missing")
+        self.assertEqual((before, []), (sorted(os.listdir(self.w)), self.leftovers()))
+
+    @as_everyone
+    def test_a_fifo_that_no_mount_holds(self):
+        """Said where it is so, instead of an errno that does not come."""
+        self.sh("mkdir d; mkfifo d/p")
+        policy = '{ filesystem = { allowWrite = { "." }, denyWrite = { "d" } } }'
+        answer = self.one("write", "d/p", policy=policy)
+        self.assertEqual(("deny", True), (answer["decision"], answer["unheld"]), answer)
+        self.assertIn("FIFO", answer["why"])
+        fd = os.open(self.path("w/d/p"), os.O_RDONLY | os.O_NONBLOCK)
+        self.assertEqual({"wopen d/p": "ok"}, self.probe("wopen d/p", policy))
+        os.close(fd)
+
+    @as_everyone
+    def test_wrong_usage_and_wrong_policies(self):
+        for args, word in (((), "no action"), (("write",), "no path"), (("wirte", "x"), "did you mean write"), (("rename", "a"), "pairs"),
+                           (("write", ""), "empty"), (("--what",), "unknown option"), (("write", "x", "--stdin"), "standard input")):
+            got = self.explain(*args, stdin=b"")
+            self.assertEqual(125, got.code, (args, got))
+            self.assertIn(word, got.err, args)
+        self.assertEqual(125, self.explain("write", "x", policy="{ bogus = 1 }").code)
+        self.assertEqual(125, self.run_srt(["explain", self.path("gone.lua"), "read", "x"]).code)
+        self.assertEqual(0, self.run_srt(["explain", "--help"]).code)
+
+    def test_the_hosts_read_only_mounts(self):
+        if os.geteuid() != 0:
+            skip("only for root", allowed=True)
+        import subprocess
+        from lib import BINARY
+        self.write("w/ro/f", "x")
+        script = "mount --bind ro ro; mount -o remount,bind,ro ro; exec '%s' explain '%s' write ro/f --json" % (
+            BINARY, self.policy('{ filesystem = { allowWrite = { "." } } }'))
+        done = subprocess.run(["unshare", "-m", "sh", "-ec", script], cwd=self.w, env=self.environment(), capture_output=True)
+        answer = json.loads(done.stdout)
+        self.assertEqual(("allow", "EROFS"), (answer["decision"], answer["errno"]))
+        self.assertIn("host's own mount", answer["why"])
+
+
+if __name__ == "__main__":
+    main()
