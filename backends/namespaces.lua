@@ -68,8 +68,9 @@ end
 -- holds what is mounted above the point at hand.
 local function mounts_of(rules, plan)
   local mounts, writable = {}, {}
-  local pins = pins_of(rules, rules:points())
-  local points = rules:points(pins)
+  local points = rules:points()
+  local pins = pins_of(rules, points)
+  if next(pins) then points = rules:points(pins) end
   local root = rules:at("/")
   local stack = { { path = "/", read = true, write = false } }
   plan.rootReadOnly = true
@@ -121,7 +122,7 @@ end
 local PROXY_NAMES = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY", "FTP_PROXY", "NO_PROXY" }
 
 -- The caller's environment, then what the sandbox needs, then the policy's.
-local function environment(profile, ctx)
+local function environment(profile, ctx, temp)
   local env, wanted = {}, profile.env
   local pass
   if wanted.pass then
@@ -134,8 +135,8 @@ local function environment(profile, ctx)
   -- The host's own proxy can't be reached from inside.
   for _, name in ipairs(PROXY_NAMES) do env[name], env[name:lower()] = nil, nil end
   env.SANDBOX_RUNTIME = "1"
-  if ctx.tempDir then
-    env.TMPDIR, env.TMPPREFIX = ctx.tempDir, ctx.tempDir .. "/zsh"
+  if temp then
+    env.TMPDIR, env.TMPPREFIX = temp, temp .. "/zsh"
   end
   if profile.network.enabled then proxy_environment(env, profile) end
   for _, name in ipairs(wanted.unset or {}) do env[name] = nil end
@@ -153,7 +154,7 @@ end
 ---@return table? plan
 ---@return string? reason
 function namespaces.compile(profile, rules, ctx)
-  local plan = { backend = "namespaces", cwd = ctx.cwd, tempDir = ctx.tempDir, keepFds = ctx.keepFds or {} }
+  local plan = { backend = "namespaces", cwd = ctx.cwd, tempDir = rules.tempDir, keepFds = ctx.keepFds or {} }
   for name, value in pairs(ctx.identity) do plan[name] = value end
   if profile.nested and plan.closeProc then
     return nil, "allowNestedUserNamespaces can't be held for root: parts of /proc must be read-only for uid 0, and "
@@ -180,7 +181,7 @@ function namespaces.compile(profile, rules, ctx)
     plan.guard = require("srt.create_guard").table(rules.guard)
     plan.guard.notify = seccomp.notified()
   end
-  plan.env = environment(profile, ctx)
+  plan.env = environment(profile, ctx, plan.tempDir)
   return plan
 end
 

@@ -85,20 +85,55 @@ static const char *first_beneath(const struct guard_rules *rules,
 	return NULL;
 }
 
+static bool is_skipped(const struct guard_table *table, const char *name)
+{
+	size_t size = strcspn(name, "/");
+
+	for (size_t i = 0; i < table->skip_count; i++)
+		if (strlen(table->skip[i]) == size &&
+		    !memcmp(table->skip[i], name, size))
+			return true;
+	return false;
+}
+
+/* Where in @path what is below the rule's top begins: at a slash, or the end.
+ */
+static const char *below_top(const struct guard_name *rule, const char *path)
+{
+	if (!rule->top)
+		return path;
+	if (!path_below(path, rule->top))
+		return NULL;
+	return path + (rule->top[1] ? strlen(rule->top) : 0);
+}
+
+/* Does a rule hold for its name at the slash @at? */
+static bool holds_at(const struct guard_table *table,
+		     const struct guard_name *rule, const char *path,
+		     const char *at)
+{
+	const char *way = below_top(rule, path);
+	size_t depth = 1;
+
+	for (; way < at; way = strchrnul(way + 1, '/')) {
+		if (is_skipped(table, way + 1))
+			return false;
+		depth++;
+	}
+	return !rule->depth || depth <= rule->depth;
+}
+
 /* Does a name stand in the path, as whole components, below the rule's top? */
-static bool name_in(const struct guard_name *rule, const char *path)
+static bool name_in(const struct guard_table *table,
+		    const struct guard_name *rule, const char *path)
 {
 	size_t size = strlen(rule->name);
-	const char *at = path;
+	const char *at = below_top(rule, path);
 
-	if (rule->top) {
-		if (!path_below(path, rule->top))
-			return false;
-		at += rule->top[1] ? strlen(rule->top) : 0;
-	}
-	for (; *at; at = strchrnul(at + 1, '/'))
+	for (; at && *at; at = strchrnul(at + 1, '/'))
 		if (!strncmp(at + 1, rule->name, size) &&
-		    (!at[size + 1] || at[size + 1] == '/'))
+		    (!at[size + 1] || at[size + 1] == '/') &&
+		    holds_at(table, rule, path, at))
 			return true;
 	return false;
 }
@@ -107,33 +142,34 @@ static bool name_in(const struct guard_name *rule, const char *path)
  * The rest of a name whose beginning @path ends with, or NULL. @cut: where to
  * look on, NULL at first; a name may begin at more than one place.
  */
-static const char *name_rest(const struct guard_name *rule, const char *path,
+static const char *name_rest(const struct guard_table *table,
+			     const struct guard_name *rule, const char *path,
 			     const char **cut)
 {
-	size_t length = strlen(path);
+	const char *start = below_top(rule, path);
+	size_t length = start ? strlen(start) : 0;
 
-	if (rule->top && !path_below(path, rule->top))
-		return NULL;
 	while ((*cut = strchr(*cut ? *cut + 1 : rule->name, '/'))) {
 		size_t size = (size_t)(*cut - rule->name);
-		const char *tail = path + length - size;
+		const char *tail = start + length - size;
 
 		if (length > size && tail[-1] == '/' &&
-		    !memcmp(tail, rule->name, size))
+		    !memcmp(tail, rule->name, size) &&
+		    holds_at(table, rule, path, tail - 1))
 			return *cut + 1;
 	}
 	return NULL;
 }
 
-static bool names_deny(const struct guard_rules *rules, const char *path,
+static bool names_deny(const struct guard_table *table, const char *path,
 		       bool link)
 {
-	for (size_t i = 0; i < rules->table->name_count; i++) {
-		const struct guard_name *rule = &rules->table->names[i];
+	for (size_t i = 0; i < table->name_count; i++) {
+		const struct guard_name *rule = &table->names[i];
 		const char *cut = NULL;
 
-		if (name_in(rule, path) ||
-		    (link && name_rest(rule, path, &cut)))
+		if (name_in(table, rule, path) ||
+		    (link && name_rest(table, rule, path, &cut)))
 			return true;
 	}
 	return false;
@@ -165,14 +201,30 @@ static bool matches_way(const char *pattern, const char *path)
 	return false;
 }
 
+/* Strictly beneath the folder that is free? */
+static bool is_free(const struct guard_table *table, const char *path)
+{
+	return table->free && path_below(path, table->free) &&
+	       path[strlen(table->free)];
+}
+
 bool guard_pattern_denies(const struct guard_rules *rules, const char *path,
 			  bool link)
 {
+	if (is_free(rules->table, path))
+		return false;
 	for (size_t i = 0; i < rules->table->glob_count; i++) {
-		const char *pattern = rules->table->globs[i].pattern;
+		const struct guard_glob *glob = &rules->table->globs[i];
+		const char *rest =
+			path + (glob->top[1] ? strlen(glob->top) : 0);
 
-		if (matches(pattern, strlen(pattern), path, true) ||
-		    (link && matches_way(pattern, path)))
+		/* In the place of its folder a link would lead elsewhere. */
+		if (link && path_below(glob->top, path))
+			return true;
+		if (path_below(path, glob->top) && *rest &&
+		    (matches(glob->pattern, strlen(glob->pattern), rest,
+			     true) ||
+		     (link && matches_way(glob->pattern, rest))))
 			return true;
 	}
 	return false;
@@ -182,9 +234,11 @@ bool guard_denies(const struct guard_rules *rules, const char *path, bool link)
 {
 	size_t index;
 
+	if (is_free(rules->table, path))
+		return false;
 	return paths_deny(rules, path) ||
 	       (link && first_beneath(rules, path, &index)) ||
-	       names_deny(rules, path, link) ||
+	       names_deny(rules->table, path, link) ||
 	       guard_pattern_denies(rules, path, link);
 }
 
@@ -194,7 +248,8 @@ static bool names_deny_moved(const struct guard_rules *rules, const char *path,
 	for (size_t i = 0; i < rules->table->name_count; i++) {
 		const char *cut = NULL, *rest;
 
-		while ((rest = name_rest(&rules->table->names[i], path, &cut)))
+		while ((rest = name_rest(rules->table, &rules->table->names[i],
+					 path, &cut)))
 			if (exists(data, rest))
 				return true;
 	}
@@ -224,9 +279,13 @@ bool guard_patterns_move(const struct guard_rules *rules, const char *from,
 			 const char *to)
 {
 	for (size_t i = 0; i < rules->table->glob_count; i++) {
-		const char *top = rules->table->globs[i].floating;
+		const struct guard_glob *glob = &rules->table->globs[i];
 
-		if (!top || !path_below(from, top) || !path_below(to, top))
+		/* What can't have been there, and can't be now. */
+		if (!path_below(to, glob->top) && !path_below(glob->top, to))
+			continue;
+		if (!glob->floating || !path_below(from, glob->top) ||
+		    !path_below(to, glob->top))
 			return true;
 	}
 	return false;

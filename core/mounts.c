@@ -158,6 +158,33 @@ static int attach(const struct mounts *m, int tree, const char *target)
 	return at < 0 ? at : sys_move_mount(tree, at, "");
 }
 
+/* A folder of the new root, kept open for the next step: they come sorted. */
+struct folder {
+	int fd;
+	size_t size;
+	const char *path; /* borrowed; @size bytes, with the last slash */
+};
+
+static int open_folder(const struct mounts *m, struct folder *folder,
+		       const char *target)
+{
+	size_t size = (size_t)(strrchr(target, '/') - target) + 1;
+	owned_ptr char *path = NULL;
+
+	if (folder->fd >= 0 && folder->size == size &&
+	    !memcmp(folder->path, target, size))
+		return 0;
+	path = strndup(target, size);
+	if (!path)
+		return -ENOMEM;
+	if (folder->fd >= 0)
+		close(folder->fd);
+	folder->fd = sys_open_beneath(m->new_root, path, O_PATH | O_DIRECTORY);
+	folder->size = size;
+	folder->path = target;
+	return folder->fd < 0 ? folder->fd : 0;
+}
+
 /* A clone of what @path names below @root, with its submounts. */
 static int clone_tree(int root, const char *path, uint64_t attributes)
 {
@@ -188,21 +215,29 @@ static int apply_bind(const struct mounts *m, const struct mount_step *step)
 	return tree < 0 ? tree : attach(m, tree, step->target);
 }
 
+/* As attach(), but fast where many names of one folder follow each other. */
 static int apply_mask(const struct mounts *m, const struct plan *plan,
-		      size_t index)
+		      size_t index, struct folder *folder)
 {
 	const struct mount_step *step = &plan->steps[index];
-	char name[64];
+	int error = open_folder(m, folder, step->target);
 	owned_fd int tree = -1;
+	char name[64];
 
+	if (error)
+		return error;
 	if (step->kind == MOUNT_SCAFFOLD)
-		snprintf(name, sizeof(name), MASK_HOME "/scaffold%zu", index);
+		snprintf(name, sizeof(name), "scaffold%zu", index);
 	else
-		snprintf(name, sizeof(name), MASK_HOME "/%s",
+		snprintf(name, sizeof(name), "%s",
 			 step->directory ? "dir" : "file");
-	tree = clone_tree(m->old_root, name,
-			  SAFE | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY);
-	return tree < 0 ? tree : attach(m, tree, step->target);
+	/* Read-only as all of the masks is. */
+	tree = sys_open_tree(m->masks, name,
+			     OPEN_TREE_CLONE | AT_SYMLINK_NOFOLLOW);
+	/* No link in the last place is followed either: move_mount(2). */
+	return tree < 0 ? tree
+			: sys_move_mount(tree, folder->fd,
+					 step->target + folder->size);
 }
 
 /* Makes one entry of a mounted file system read-only, in place. */
@@ -372,17 +407,23 @@ static bool root_is_scaffold(const struct plan *plan)
 static int apply_steps(const struct mounts *m, const struct plan *plan,
 		       struct failure *failure)
 {
-	for (size_t i = root_is_scaffold(plan); i < plan->step_count; i++) {
+	struct folder folder = { .fd = -1 };
+	int error = 0;
+
+	for (size_t i = root_is_scaffold(plan); !error && i < plan->step_count;
+	     i++) {
 		const struct mount_step *step = &plan->steps[i];
 		bool bind = step->kind == MOUNT_BIND;
-		int error = bind ? apply_bind(m, step) : apply_mask(m, plan, i);
 
+		error = bind ? apply_bind(m, step)
+			     : apply_mask(m, plan, i, &folder);
 		if (error)
-			return failure_set(failure, -error, "cannot %s %s",
-					   bind ? "bind" : "mask",
-					   step->target);
+			failure_set(failure, -error, "cannot %s %s",
+				    bind ? "bind" : "mask", step->target);
 	}
-	return 0;
+	if (folder.fd >= 0)
+		close(folder.fd);
+	return error;
 }
 
 /* Nothing that the host mounts later may show inside, nor the other way. */
@@ -464,7 +505,8 @@ static int another_root(struct mounts *m, const struct plan *plan,
 static int keep_masks(struct mounts *m)
 {
 	owned_fd int proc = clone_tree(m->new_root, "/proc", 0);
-	owned_fd int masks = clone_tree(m->old_root, MASK_HOME, 0);
+	owned_fd int masks =
+		clone_tree(m->old_root, MASK_HOME, MOUNT_ATTR_RDONLY);
 	int error = proc < 0 ? proc : masks;
 
 	if (error >= 0)

@@ -65,39 +65,48 @@ struct seccomp_rule {
 };
 
 /**
- * struct guard_glob - a pattern, absolute, of names that may not be made
- * @floating: where only the last component of a path below this folder counts;
- *	or NULL
+ * struct guard_glob - a pattern of names that may not be made
+ * @top: the folder it begins in, a real path
+ * @pattern: of what follows, with the slash
+ * @floating: only the last component of a path below @top counts
  */
 struct guard_glob {
+	const char *top;
 	const char *pattern;
-	const char *floating;
+	bool floating;
 };
 
 /**
  * struct guard_name - last components of paths that may not be made
  * @name: one or more components
  * @top: holds below this folder only; or NULL
+ * @depth: the first component is at most so many below @top; 0 for any
  */
 struct guard_name {
 	const char *name;
 	const char *top;
+	unsigned int depth;
 };
 
 /**
  * struct guard_table - names that nothing inside may make
  * @on: an agent makes all names
+ * @free: all beneath this folder may be made; or NULL
  * @paths: exact real paths, with all beneath them
+ * @skip: folders of these names, below the top of a rule, are free of @names
  * @notify: rules that name the calls which make names
  */
 struct guard_table {
 	bool on;
+	const char *free;
 	const char **paths;
 	size_t path_count;
 	struct guard_glob *globs;
 	size_t glob_count;
 	struct guard_name *names;
 	size_t name_count;
+	const char **skip;
+	size_t skip_count;
 	struct seccomp_rule *notify;
 	size_t notify_count;
 };

@@ -143,6 +143,16 @@ int sys_open_beneath(int dir, const char *path, int flags)
 	return fd == -ENOSYS ? open_by_steps(dir, path, flags) : fd;
 }
 
+int sys_open_plain(const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (unsigned int)flags | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return result(syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
+}
+
 int sys_write_file(const char *path, const char *text)
 {
 	owned_fd int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -46,6 +46,15 @@ int sys_landlock_abi(void);
  */
 int sys_open_beneath(int dir, const char *path, int flags);
 
+/**
+ * sys_open_plain() - open @path if no link is on the way, nor in its place
+ *
+ * By openat2(2) alone; where that is refused nothing can be opened so.
+ * Return: descriptor owned by the caller, or -errno (-ELOOP for a link on the
+ * way; but with O_PATH a link in the last place is opened itself).
+ */
+int sys_open_plain(const char *path, int flags);
+
 /** sys_write_file() - write @text to an existing file in one write */
 int sys_write_file(const char *path, const char *text);
 

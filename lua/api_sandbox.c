@@ -223,8 +223,8 @@ static void read_guard_lists(struct reader *r, int at,
 		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
 		row = lua_gettop(r->L);
 		guard->globs[i].pattern = text_field(r, row, "pattern", true);
-		guard->globs[i].floating =
-			text_field(r, row, "floating", false);
+		guard->globs[i].top = text_field(r, row, "top", true);
+		guard->globs[i].floating = flag_at(r, row, "floating");
 		lua_pop(r->L, 1);
 	}
 	lua_pop(r->L, 1);
@@ -237,6 +237,8 @@ static void read_guard_lists(struct reader *r, int at,
 		row = lua_gettop(r->L);
 		guard->names[i].name = text_field(r, row, "name", true);
 		guard->names[i].top = text_field(r, row, "top", false);
+		guard->names[i].depth =
+			(unsigned int)integer_at(r, row, "depth");
 		lua_pop(r->L, 1);
 	}
 	lua_pop(r->L, 1);
@@ -248,6 +250,8 @@ static void read_guard(struct reader *r, struct guard_table *guard)
 		int at = lua_gettop(r->L);
 
 		guard->on = true;
+		guard->free = text_field(r, at, "free", false);
+		guard->skip = read_strings(r, at, "skip", &guard->skip_count);
 		guard->paths = read_strings(r, at, "paths", &guard->path_count);
 		read_guard_lists(r, at, guard);
 		guard->notify =

@@ -115,6 +115,22 @@ static int sys_lua_lstat(lua_State *L)
 	return 1;
 }
 
+/*
+ * plain(path) -> type, number of hard links, where no link is on the way to it
+ * or in its place; else nothing, also where that can't be told fast
+ */
+static int sys_lua_plain(lua_State *L)
+{
+	owned_fd int fd = sys_open_plain(check_path(L, 1), O_PATH);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || S_ISLNK(st.st_mode))
+		return 0;
+	lua_pushstring(L, type_name(st.st_mode));
+	lua_pushinteger(L, (lua_Integer)st.st_nlink);
+	return 2;
+}
+
 static int sys_lua_readlink(lua_State *L)
 {
 	char target[4096];
@@ -463,6 +479,7 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "realpath", sys_lua_realpath },
 		{ "stat", sys_lua_stat },
 		{ "lstat", sys_lua_lstat },
+		{ "plain", sys_lua_plain },
 		{ "readlink", sys_lua_readlink },
 		{ "readdir", sys_lua_readdir },
 		{ "readfile", sys_lua_readfile },

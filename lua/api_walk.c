@@ -181,11 +181,26 @@ static int walk_lua_fixed(lua_State *L)
 	return 1;
 }
 
+/* matches(pattern, path) -> does it match the path, or a folder above it? */
+static int walk_lua_matches(lua_State *L)
+{
+	size_t pattern_size, path_size;
+	const char *pattern = luaL_checklstring(L, 1, &pattern_size);
+	const char *path = luaL_checklstring(L, 2, &path_size);
+	int found = glob_path(pattern, pattern_size, path, path_size, true);
+
+	if (found < 0)
+		return luaL_error(L, "no memory");
+	lua_pushboolean(L, found);
+	return 1;
+}
+
 int luaopen_srt_c_walk(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "fixed", walk_lua_fixed },
 		{ "globs", walk_lua_globs },
+		{ "matches", walk_lua_matches },
 		{ "names", walk_lua_names },
 		{ NULL, NULL },
 	};

@@ -14,7 +14,7 @@ local decide = {}
 local Rules = {}
 Rules.__index = Rules
 
-local gmatch = string.gmatch
+local find, gmatch, sub = string.find, string.gmatch, string.sub
 
 -- Replaced by the sandbox's own: nothing of the host's shows there.
 local OWN = { ["/proc"] = true, ["/dev"] = true }
@@ -30,7 +30,8 @@ end
 
 --- Is path one of those that the sandbox has of its own?
 function decide.own(path)
-  return OWN[path] == true or path:match("^/proc/") ~= nil or path:match("^/dev/") ~= nil
+  local top = OWN[path] or find(path, "^/[pd][re][ov]")
+  return top and (OWN[path] or sub(path, 1, 6) == "/proc/" or sub(path, 1, 5) == "/dev/") or false
 end
 
 local function put(map, path, entry)
@@ -171,8 +172,8 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, tempDir = ctx.tempDir, guard = lists.createGuard == "supervisor" and { paths = {}, globs = {}, names = {} } },
-    Rules)
+    makeable = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
+  if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists, rules.tempDir) end
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
@@ -183,9 +184,13 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
+  for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)
-  if profile.protection then require("srt.protect").add(rules, profile.protection, ctx, add_deny) end
+  if profile.protection and not profile.protection.off then
+    require("srt.protect").add(rules, profile.protection, ctx, add_deny)
+  end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
+  rules.folds = {}
   return rules
 end
 
@@ -245,34 +250,48 @@ local function conclude(state)
   }
 end
 
+local FIELDS = { "read", "readRule", "allowWrite", "denyWrite", "finalWrite", "finalRead" }
+
+-- What all entries from "/" down to a path come to. Kept once the entries are
+-- complete: paths come by the thousand in one folder.
+local function fold(rules, path)
+  local kept = rules.folds
+  if kept and kept[path] then return kept[path] end
+  local state = { read = true }
+  if path ~= "/" then
+    local above = fold(rules, paths.parent(path))
+    for _, name in ipairs(FIELDS) do state[name] = above[name] end
+  end
+  step(rules, path, state)
+  if kept then kept[path] = state end
+  return state
+end
+
 --- What holds at a real path.
 ---@param path string absolute, without links
----@return {read: boolean, write: boolean, readRule: table?, writeRule: table?}
+---@return {read: boolean, write: boolean, readRule: table?, writeRule: table?} not to be changed
 function Rules:at(path)
   if self.tempDir and paths.below(path, self.tempDir) then
     local rule = { given = "TMPDIR", path = self.tempDir, builtin = "temporary directory" }
     return { read = true, write = true, readRule = rule, writeRule = rule }
   end
-  if OWN[path] or decide.own(path) then return { read = true, write = true } end
-  local state = { read = true }
-  step(self, "/", state)
-  local at = ""
-  for part in gmatch(path, "[^/]+") do
-    at = at .. "/" .. part
-    step(self, at, state)
-  end
-  return conclude(state)
+  if decide.own(path) then return { read = true, write = true } end
+  local state = fold(self, path)
+  state.answer = state.answer or conclude(state)
+  return state.answer
 end
 
 --- Every path at which something may change, sorted so that parents come first.
 ---@param more table<string, boolean>? further paths
 ---@return string[]
 function Rules:points(more)
-  local seen, list = {}, {}
+  -- "/" sorts below every byte of a name, so that /a/b comes before /a-b.
+  local names, keys = {}, {}
   local function add(path)
-    if seen[path] then return end
-    seen[path] = true
-    list[#list + 1] = path
+    local key = path:gsub("/", "\0")
+    if names[key] then return end
+    names[key] = path
+    keys[#keys + 1] = key
   end
   for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite", "finalRead", "finalWrite" } do
     for path in pairs(self[name]) do add(path) end
@@ -280,11 +299,9 @@ function Rules:points(more)
   for path in pairs(self.pinned) do add(path) end
   for path in pairs(more or {}) do add(path) end
   if self.tempDir then add(self.tempDir) end
-  -- "/" sorts below every byte of a name, so that /a/b comes before /a-b.
-  local keys = {}
-  for _, path in ipairs(list) do keys[path] = path:gsub("/", "\0") end
-  table.sort(list, function(a, b) return keys[a] < keys[b] end)
-  return list
+  table.sort(keys)
+  for i, key in ipairs(keys) do keys[i] = names[key] end
+  return keys
 end
 
 return decide

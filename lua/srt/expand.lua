@@ -12,15 +12,16 @@ local expand = {}
 local WILD = "[*?%[]"
 -- Replaced by the sandbox's own.
 local AVOID = { "/proc", "/dev" }
-local LISTS = { "allowWrite", "allowRead", "denyRead", "denyWrite" }
 local DENY = { denyRead = true, denyWrite = true }
 local SHOWN = 5
 
 --- Without what only says that a folder is meant: a slash or "/**" at the end.
 ---@param given string
+---@param list string? in denyDelete, "/**" says more: all that is in it
 ---@return string
 ---@return boolean cut was there any?
-function expand.strip(given)
+function expand.strip(given, list)
+  if list == "denyDelete" then return given, false end
   local text = given
   while true do
     local cut = text:match("^(.*)/%*%*$") or text:match("^(.+)/$")
@@ -64,13 +65,14 @@ end
 --- Reads a path as a pattern.
 ---@param given string
 ---@param ctx {cwd: string, home: string?}
+---@param list string? that it is on
 ---@return srt.pattern? pattern nil where it is none
 ---@return string? reason why it can't be one
-function expand.pattern(given, ctx)
+function expand.pattern(given, ctx, list)
   if not given:find(WILD) then return nil end
   local _, bad = paths.expand(given, ctx)
   if bad then return nil, bad end
-  local text, folders = expand.strip(given)
+  local text, folders = expand.strip(given, list)
   local base, rest = base_of(text, ctx)
   local parts, reason
   base, parts, reason = normalize(base, rest)
@@ -201,12 +203,14 @@ end
 function Expansion:tell(entry)
   local resolver, deny = self.resolver, DENY[entry.list]
   if #entry.unseen > 0 then
+    local what = deny and "denied as a whole" or entry.list == "denyDelete" and "not kept" or "not allowed by it"
     resolver[deny and "warn" or "note"](resolver, entry.origin, ("%q: what can't be read is %s: %s"):format(entry.given,
-      deny and "denied as a whole" or "not allowed by it", some(entry.unseen)))
+      what, some(entry.unseen)))
   end
   if deny then
-    resolver:note(entry.origin, ("%q holds for what is there at start, and for what is made later in a folder that "
-      .. "matches; a new file elsewhere is not held"):format(entry.given))
+    resolver:note(entry.origin, ("%q holds for what is there at start, and %s"):format(entry.given, self.guarded
+      and "nothing inside can make a name that it matches"
+      or "for what is made later in a folder that matches; a new file elsewhere is not held"))
   end
   if entry.given:find("%[[!^]") then
     resolver:warn(entry.origin, ("%q: \"!\" and \"^\" in a set are characters like any other"):format(entry.given))
@@ -236,7 +240,7 @@ function Expansion:finish(entry)
   end
   self:tell(entry)
   local summary = { list = entry.list, given = entry.given, origin = entry.origin, count = #entry.found, paths = {},
-    unseen = {} }
+    unseen = {}, tops = self:roots_of(entry), rest = entry.pattern.rest }
   for _, field in ipairs { "paths", "unseen" } do
     local items = entry[field == "paths" and "found" or field]
     for i = 1, math.min(#items, SHOWN) do summary[field][i] = items[i].path end
@@ -272,13 +276,14 @@ end
 ---@param resolver table srt.profile's: ctx, problem(), warn(), note()
 ---@param lists table<string, table[]> entries; those with a pattern have no path
 ---@param limits {walkEntries: integer, globMatches: integer}
----@return table[] globs {list, given, origin, count, paths = the first few, unseenCount, unseen = the first few}
+---@return table[] globs {list, given, origin, count, paths = the first few, unseenCount, unseen = the first few,
+--- tops = the folders that it was looked for in, rest = the pattern below them}
 function expand.lists(resolver, lists, limits)
   local self = setmetatable({ resolver = resolver, ctx = resolver.ctx, lists = lists, limits = limits,
-    left = limits.walkEntries, matches = 0, globs = {} }, Expansion)
+    left = limits.walkEntries, matches = 0, globs = {}, guarded = lists.createGuard == "supervisor" }, Expansion)
   -- What is allowed is where a deny pattern for any depth looks.
-  self:expand { LISTS[1], LISTS[2] }
-  self:expand { LISTS[3], LISTS[4] }
+  self:expand { "allowWrite", "allowRead" }
+  self:expand { "denyRead", "denyWrite", "denyDelete" }
   return self.globs
 end
 

@@ -13,14 +13,22 @@ function names.holder(self, found)
   return self.rules:at(dir), dir
 end
 
+local NEVER = "nothing inside can make that name (createGuard)"
+
+-- The entry by which the supervisor refuses to make a name (createGuard).
+local function watched(self, found)
+  local guard = not found.type and self.rules.guard
+  return guard and require("srt.create_guard").rule(guard, found.real)
+end
+
 -- slashed: what a slash behind a name that can't be a folder's is answered with.
 function names.make(self, found, slashed)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
+  local never = watched(self, found)
+  if never then return deny(found, never, "EROFS", NEVER) end
   if not found.type then
-    why = nil
-    -- A missing name is its folder's, unless the supervisor watches over it (createGuard).
-    if state.write or not self.rules.guard then state = names.holder(self, found) end
+    state, why = names.holder(self, found), nil
     errno = found.slash and slashed or not state.write and "EROFS" or nil
   end
   return answer(found, state.write and "allow" or "deny", write_rule(state), errno, why)
@@ -37,13 +45,16 @@ function names.make_other(self, found) return names.make(self, found, "ENOENT") 
 -- The rule that keeps a name where it is: its own, or that of what is protected
 -- beneath. Asked of the decisions, not of the mounts that carry them out.
 local function keeper(self, path)
-  local state = self.rules:at(path)
-  if not state.write or path == self.rules.tempDir or self.rules.pinned[path] then return write_rule(state) end
+  local state, kept = self.rules:at(path), self.rules.pinned[path]
+  if type(kept) == "table" then return kept end
+  if not state.write or path == self.rules.tempDir or kept then return write_rule(state) end
   self.points = self.points or self.rules:points()
   for _, point in ipairs(self.points) do
     if point ~= path and paths.below(point, path) then
       local below = self.rules:at(point)
-      if not below.write or point == self.rules.tempDir or self.rules.pinned[point] then return write_rule(below) end
+      local stays = self.rules.pinned[point]
+      if type(stays) == "table" then return stays end
+      if not below.write or point == self.rules.tempDir or stays then return write_rule(below) end
     end
   end
 end
@@ -93,8 +104,8 @@ function names.rename(self, from, to)
   local rule = write_rule((names.holder(self, from)))
   if from.missing then return allow(from, rule, "ENOENT") end
   if same(from, to) then return allow(from, rule, nil, "both are names of one file: nothing happens") end
-  local watched = to.missing and self.rules.guard and self.rules:at(to.real)
-  if watched and not watched.write then return deny(from, write_rule(watched), "EROFS") end
+  local never = watched(self, to)
+  if never then return deny(from, never, "EROFS", NEVER) end
   return held(self, from) or (to.type and held(self, to)) or allow(from, rule)
 end
 

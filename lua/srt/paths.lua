@@ -10,6 +10,7 @@ local concat, find, gmatch, sub = table.concat, string.find, string.gmatch, stri
 ---@param path string absolute
 ---@return string absolute, without a trailing slash
 function paths.normalize(path)
+  if not find(path, "/%.?%.?/") and not find(path, "/%.?%.?$") then return path end
   local parts = {}
   for part in gmatch(path, "[^/]+") do
     if part == ".." then
@@ -35,6 +36,7 @@ end
 --- Is path equal to top or beneath it?
 function paths.below(path, top)
   if top == "/" or path == top then return true end
+  if #path <= #top then return false end
   return sub(path, 1, #top + 1) == top .. "/"
 end
 
@@ -155,6 +157,8 @@ end
 ---@param depth integer? how many dangling links led here
 ---@return srt.resolved
 function paths.resolve(path, depth)
+  local kind, names = sys.plain(path)
+  if kind then return { real = path, type = kind, names = names, links = {} } end
   local real, _, code = sys.realpath(path)
   if not real then
     if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code, depth or 0) end

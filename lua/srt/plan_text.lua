@@ -20,6 +20,15 @@ local function argument_text(arg)
   return ("arg%d & 0x%x == 0x%x"):format(arg.index, arg.mask, arg.value)
 end
 
+local function guard_lines(guard, say)
+  for _, path in ipairs(guard.paths) do say("never made: " .. path) end
+  for _, rule in ipairs(guard.globs) do say("never made: " .. (rule.top == "/" and "" or rule.top) .. rule.pattern) end
+  for _, rule in ipairs(guard.names) do
+    say(("never made: %s in %s, %s"):format(rule.name, rule.top or "/", rule.depth > 0 and "up to " .. rule.depth
+      .. " components down" or "however deep"))
+  end
+end
+
 --- Calls say with each line.
 ---@param plan table
 ---@param say fun(line: string)
@@ -30,11 +39,7 @@ function plan_text.each(plan, say)
   say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
-  for _, rule in ipairs(plan.guard and plan.guard.paths or {}) do say("never made: " .. rule) end
-  for _, rule in ipairs(plan.guard and plan.guard.globs or {}) do say("never made: " .. rule.pattern) end
-  for _, rule in ipairs(plan.guard and plan.guard.names or {}) do
-    say(("never made: %s anywhere in %s"):format(rule.name, rule.top or "/"))
-  end
+  if plan.guard then guard_lines(plan.guard, say) end
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
   say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ")
     or "landlock: no write layer")

@@ -5,7 +5,7 @@ local schema = require("srt.schema")
 
 local profile = {}
 
-local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
+local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
   local v = values[key]
   return v and v.list or {}
@@ -28,7 +28,7 @@ local function plain_list(values, key)
 end
 
 ---@return table|nil entry {given=, path=, literal=, origin=}, or with pattern= in the place of path=
-local function path_entry(self, item)
+local function path_entry(self, item, list)
   local given, literal = item.value, false
   if type(given) == "table" then
     given, literal = given.path, true
@@ -37,8 +37,8 @@ local function path_entry(self, item)
   local reason
   if not literal and given:find("[*?%[]") then
     local expand = require("srt.expand")
-    entry.pattern, reason = expand.pattern(given, self.ctx)
-    given = expand.strip(given)
+    entry.pattern, reason = expand.pattern(given, self.ctx, list)
+    given = expand.strip(given, list)
     self.patterns = self.patterns or entry.pattern ~= nil
   end
   if not entry.pattern and not reason then
@@ -52,16 +52,20 @@ local function path_entry(self, item)
 end
 
 local function filesystem(self, values, budget)
-  local out = {}
+  local out = { disabled = scalar(values, "filesystem.disabled", false) }
   for _, name in ipairs(PATH_LISTS) do
     local list = {}
-    for _, item in ipairs(list_of(values, "filesystem." .. name)) do
-      list[#list + 1] = path_entry(self, item)
+    if out.disabled and name == "allowWrite" then
+      list[1] = { given = "/", path = "/", literal = true, builtin = "filesystem.disabled",
+        origin = { key = "filesystem.disabled" } }
+    end
+    for _, item in ipairs(out.disabled and {} or list_of(values, "filesystem." .. name)) do
+      list[#list + 1] = path_entry(self, item, name)
     end
     out[name] = list
   end
-  out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
   out.createGuard = scalar(values, "filesystem.createGuard", "scan")
+  out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
   for _, file in ipairs(self.ctx.policyFiles or {}) do
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
@@ -81,7 +85,7 @@ local function protection(values)
   for i, entry in ipairs(list_of(values, "filesystem.protect")) do
     names[i] = { name = require("srt.protected").parse(entry.value), origin = entry.origin }
   end
-  return { names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
+  return { off = scalar(values, "filesystem.disabled", false), names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
     allowGitConfig = scalar(values, "filesystem.allowGitConfig", false),
     newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
 end

@@ -31,6 +31,8 @@ end
 
 -- Does an entry's place stay free, where only its first `count` components are missing?
 local function unheld(self, base, entry, count)
+  -- Nothing has to be there for it, and git makes its own folder.
+  if self.rules.guard then return entry.where == "git" and count < #entry.parts end
   if count < #entry.parts then
     return entry.where == "git" or protected.COMMON[table.concat(entry.parts, "/", 1, count)]
   end
@@ -44,7 +46,9 @@ local function name_at(self, base, entry, type_of)
     path = paths.join(path, part)
     local kind = type_of(path)
     if not kind then
-      if not unheld(self, base, entry, i) then places.hold(self.rules, rule_of(entry, path), path) end
+      if not unheld(self, base, entry, i) then
+        places.hold(self.rules, rule_of(entry, path), path, paths.join(base, entry.name))
+      end
       return
     elseif i == #entry.parts then
       return cover(self, path, kind, entry)
@@ -102,6 +106,8 @@ local function check_root(self, root)
         local path = paths.join(base, entry.name)
         self.rules.denyWrite[path] = self.rules.denyWrite[path] or rule_of(entry, path)
         self.rules.types[path] = lstat_type(path)
+        self.rules:note(self.rules.allowWrite[root], ("can't be written: %s is a protected name (%s)"):format(path,
+          entry.why), true)
       elseif base then
         name_at(self, base, entry, lstat_type)
       end
@@ -141,6 +147,14 @@ local function close(self, path)
   self.rules:note(rule, "can't be searched for protected names, so nothing in it can be written", true)
 end
 
+-- With an agent the names can't be made deeper down either.
+local function guard_names(self, base)
+  for _, entry in ipairs(self.look.list) do
+    local rule = not entry.where and rule_of(entry, paths.join(base.path, entry.name))
+    if rule then require("srt.create_guard").name(self.rules.guard, entry.name, base, rule) end
+  end
+end
+
 ---Adds the protected names to the decisions.
 ---@param rules table of srt.decide_path, allow and deny lists complete
 ---@param settings table profile.protection
@@ -164,7 +178,13 @@ function protect.add(rules, settings, ctx, deny)
       places.hold(rules, rule_of(self.look.by[".git/hooks"], path), path)
     end
   end
+  require("srt.gitpaths").each(rules, self.look.gits, self.home, function(path, entry)
+    if path and rules:at(paths.parent(path)).write then deny(rules, "denyWrite", rule_of(entry, path)) end
+  end)
   for _, base in ipairs(bases) do hold_in(self, base.path) end
+  if rules.guard then
+    for _, base in ipairs(bases) do guard_names(self, base) end
+  end
   for path in pairs(rules.allowWrite) do check_root(self, path) end
   if #self.files > 0 then require("srt.hardlinks").cover(rules, self.files, bases) end
   rules.found = { settings = settings, bases = bases, seen = self.look.seen, gits = self.look.gits,

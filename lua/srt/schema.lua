@@ -70,7 +70,7 @@ local filesystem = section("What the command may read and write.", {
   allowRead = list("path", "Paths readable again inside a denied one."),
   allowWrite = list("path", "Paths that may be written; nothing else may."),
   denyWrite = list("path", "Paths kept read-only inside an allowed one."),
-  denyDelete = later(list("path", "Paths that may be edited, not unlinked or renamed.")),
+  denyDelete = list("path", "Paths that may be edited, not unlinked or renamed; DIR/** is all in DIR at start."),
   protect = list("protected", "More names that are protected like .git/hooks."),
   createGuard = node("enum", "How creation of protected names is held.",
     { values = { "scan", "supervisor" }, default = "scan" }),
@@ -78,7 +78,7 @@ local filesystem = section("What the command may read and write.", {
     { values = { "quarantine", "report", "allow" }, default = "quarantine" }),
   allowGitConfig = flag("Lets .git/config be written.", { warn = "a command can name programs in .git/config that git "
     .. "runs outside of the sandbox" }),
-  disabled = later(flag("Turns file rules off.")),
+  disabled = flag("Turns file rules off.", { warn = "no file is protected, but the policy itself" }),
   decideOpen = later(node("function", "Decides an open that the lists deny.")),
 })
 

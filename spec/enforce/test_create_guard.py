@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from lib import LONG, PUBLIC, ROOT, as_everyone, main, need
+from lib import LONG, PUBLIC, as_everyone, main, need
 from running import Running, arguments, state, tag, until
 
 CALLS = shutil.copy(pathlib.Path(__file__).with_name("calls.py"), PUBLIC)
@@ -188,29 +188,12 @@ print("ok")
 
 
 class Tables(Guard):
-    """Patterns and names, put into the table by hand: lists come from elsewhere."""
+    """Patterns and names."""
 
-    ROWS = """
-local guard = require "srt.create_guard"
-local plain = guard.table
-function guard.table(rules)
-  rules.globs = { TOP .. "/**/.env", TOP .. "/keys/*.pem", TOP .. "/[kl]ocks/?" }
-  rules.names = { { name = ".bashrc" }, { name = ".vcs/hooks", top = TOP }, { name = "a1/b/c" } }
-  return plain(rules)
-end
-"""
+    POLICY = SUPERVISOR % '"**/.env", "keys/*.pem", "[kl]ocks/?", "a1/b/c"'
 
     def works(self, script, **more):
-        tree = self.path("tree")
-        for folder in ("lua", "backends", "policies"):
-            shutil.copytree(os.path.join(ROOT, folder), os.path.join(tree, folder))
-        with open(os.path.join(tree, "backends/namespaces.lua"), "a+") as file:
-            file.seek(0)
-            text = file.read()
-            file.truncate(0)
-            file.write("local TOP = %r\n%s%s" % (self.w, self.ROWS, text))
-        self.own(tree)
-        return super().works(script, env={"SRT_LUA_PATH": tree}, **more)
+        return super().works(script, self.POLICY, **more)
 
     @as_everyone
     def test_names_and_patterns(self):
@@ -218,18 +201,30 @@ end
             mkdir -p x/y keys locks kocks
             no mkdir .env; no mkdir x/y/.env; no touch x/.env; no ln -s f x/.env; no cp /etc/passwd x/y/.env
             no touch .bashrc; no mkdir x/.bashrc; no touch keys/a.pem; touch keys/a.pub; no touch locks/1; touch locks/12
-            no touch /dev/shm/.bashrc; no ln /etc/hostname .bashrc; no mkfifo .bashrc
-            mkdir .vcs; no mkdir .vcs/hooks; mkdir .vcs/other; mkdir x/.vcs; no touch x/.vcs/hooks
+            mkdir -p x/y/z node_modules/p; touch x/y/z/.bashrc node_modules/p/.bashrc; rm x/y/z/.bashrc; no ln /etc/hostname .bashrc; no mkfifo .bashrc
+            mkdir .claude; no mkdir .claude/agents; mkdir .claude/other; mkdir x/.claude; no touch x/.claude/agents
             # A folder may not bring them.
-            mkdir -p p/hooks p/a; no mv p q/.vcs; no mv -T p x/y/.vcs; rmdir p/hooks; mv p x/y/.vcs; no mv x/y/.vcs/a x/y/.vcs/hooks
+            mkdir -p p/agents p/a q; no mv p q/.claude; rmdir p/agents; mv p q/.claude; no mv q/.claude/a q/.claude/agents
             mkdir -p new; touch new/a.pem new/k; rm -r keys; no mv new keys; no ln -s /dev/shm keys; rm new/a.pem; mv new keys
-            ln -s /dev/shm link; mv keys k; no mv -T link keys; no mv -T link x/a1
+            ln -s /dev/shm link; mv keys k; no mv -T link keys; no mv -T link a1
             mkdir a1; no ln -s ../x a1/b; mkdir a1/b; no touch a1/b/c; mkdir -p m/b; ln -s x m/b/z; mv a1 n; no touch m/../n/../m/b/.env
             mv -T m a1; mv a1 m; ln -s x m/b/c; no mv m a1; rm m/b/c; rm -r m/b; ln -s ../x m/b; no mv m a1
             # Where the tree is another one, the pattern counts for what comes in.
             mkdir -p /dev/shm/in/sub; touch /dev/shm/in/sub/.env; no mv /dev/shm/in ./in; rm -rf /dev/shm/in
             mkdir big; cd big; python3 -c 'for i in range(500): open("f%d" % i, "w").close()'; cd ..; mv big locks/xx
             touch x/.envy x/bashrc; mv x x2; mv x2 x; mv x/y y""")
+
+    @as_everyone
+    def test_repository(self):
+        """What git takes commands from can't be made in a repository that is there; git goes on working."""
+        need("git")
+        self.sh("git init -q .; git config user.name n; git config user.email e; rm -rf .git/hooks")
+        self.works("""no() { if "$@" 2>/dev/null; then echo "made: $*"; exit 1; fi; }
+            no mkdir .git/hooks; no touch .git/commondir; no ln -s /tmp .git/hooks; mkdir h; touch h/pre-commit; no mv h .git/hooks
+            echo a >f; git add f; git commit -qm one; echo b >>f; git commit -qam two; git gc -q; git stash list
+            git checkout -qb side HEAD~1; echo c >g; git add g; git commit -qm three; git rebase -q master 2>/dev/null || git rebase -q main
+            git worktree add -q ../w/t HEAD~1; git init -q new; git clone -q . copy""")
+        self.assertFalse(os.path.lexists(self.path("w/.git/hooks")))
 
     @as_everyone
     def test_exchange(self):

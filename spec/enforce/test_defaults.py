@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from files import Files
-from lib import USERS, as_everyone, main, skip
+from lib import Case, USERS, as_everyone, main, skip
 
 
 class Policy(Files):
@@ -269,6 +269,26 @@ class Settings(Files):
         finally:
             if made:
                 os.rmdir("/tmp/claude")
+
+
+class Disabled(Case):
+    @as_everyone
+    def test_turns_file_rules_off(self):
+        self.write("out/f", "1")
+        self.write("home/.bashrc", "1")
+        got = self.run_sh('echo 2 >../out/f && echo 2 >../home/.bashrc && cat ../out/f; echo "TMPDIR=$TMPDIR"',
+                          '{ filesystem = { disabled = true, denyRead = { "../out" }, denyWrite = { "../home" } } }')
+        self.assertEqual("2\nTMPDIR=%s\n" % self.tmp, got.out, got)
+        self.assertIn("filesystem.disabled", got.err)
+
+    @as_everyone
+    def test_but_for_the_policy_and_the_kernel(self):
+        # The value that it has: nothing happens if it works.
+        got = self.run_sh("echo >>../policy.lua; v=$(cat /proc/sys/vm/swappiness); echo $v >/proc/sys/vm/swappiness",
+                          '{ filesystem = { disabled = true } }')
+        self.assertNotEqual(0, got.code)
+        self.assertNotIn("\n\n", self.read("policy.lua"))
+        self.assertEqual(2, got.err.count("cannot create"), got)
 
 
 if __name__ == "__main__":

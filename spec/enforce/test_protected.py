@@ -279,6 +279,26 @@ class Git(Protected):
         self.refused(["creat hooks/x", "write config"], cwd=self.path("w/repo.git"))
 
     @as_everyone
+    def test_where_the_configuration_leads(self):
+        """Hooks in a folder of the project that the host's git runs are as good as .git/hooks."""
+        need("git")
+        self.repository("a")
+        self.repository("b")
+        self.write("w/a/tools/hooks/pre-commit", "#!/bin/sh\n", 0o755)
+        self.sh("git -C a config core.hooksPath tools/hooks; git -C a config --add include.path ../more;"
+                "git config --global core.hooksPath .my")
+        self.refused(["write a/tools/hooks/pre-commit", "creat a/tools/hooks/x", "rename a/tools t", "creat a/more",
+                      "mkdir b/.my", "creat b/.my/x", "rename a/tools/hooks x"])
+        self.works(["creat a/tools/x", "creat b/x"])
+
+    @as_everyone
+    def test_an_allowance_without_effect_is_told(self):
+        os.mkdir(self.path("w/.vscode"))
+        self.own(self.w)
+        got = self.run_sh("true", '{ filesystem = { allowWrite = { ".vscode" } } }')
+        self.assertIn("can't be written", got.err)
+
+    @as_everyone
     def test_no_repository_is_invented(self):
         need("git")
         self.repository()

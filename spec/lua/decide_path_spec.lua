@@ -109,13 +109,34 @@ describe("paths", function()
     for _, point in ipairs(rules:points()) do assert.is_nil(point:find("new", 1, true)) end
   end)
 
-  it("knows what of a pattern floats", function()
-    local floating = require("srt.create_guard").floating
-    for pattern, want in pairs { ["/w/**/.env"] = "/w", ["/**/*.key"] = "/", ["/w/**/[ab]?"] = "/w" } do
-      assert.equal(want, floating(pattern), pattern)
+  it("knows which patterns float", function()
+    local floats = require("srt.create_guard").floats
+    for _, pattern in ipairs { "/**/.env", "/**/*.key", "/**/[ab]?" } do assert.is_true(floats(pattern), pattern) end
+    for _, pattern in ipairs { "/*.key", "/**/a/b", "/*/**/x", "/**/a**", "/**", "/x" } do
+      assert.is_false(floats(pattern), pattern)
     end
-    for _, pattern in ipairs { "/w/*.key", "/w/**/a/b", "/w/*/**/x", "/w/**/a**", "/w/**", "/w" } do
-      assert.is_nil(floating(pattern), pattern)
+  end)
+
+  it("says what an agent does not make", function()
+    local guard = require("srt.create_guard")
+    local profile = tree.profile(top, { allowWrite = { "." }, allowRead = { "a/x.pub" }, denyWrite = { "new" } })
+    profile.filesystem.createGuard = "supervisor"
+    profile.filesystem.globs = { { list = "denyWrite", tops = { top, top .. "/none" }, rest = "**/.env", given = "e" },
+      { list = "denyRead", tops = { top }, rest = "*.key", given = "k" },
+      { list = "denyRead", tops = { top }, rest = "**/*.pub", given = "reopened" },
+      { list = "allowWrite", tops = { top }, rest = "*.c", given = "allowed" } }
+    local rules = decide.compile(profile, { cwd = top, tempDir = top .. "/tmp" })
+    guard.name(rules.guard, ".tool/x", { path = top, depth = 2 }, { given = "n" })
+    local plan = guard.table(rules.guard)
+    assert.same({ { top = top, pattern = "/**/.env", floating = true },
+      { top = top .. "/none", pattern = "/**/.env", floating = true }, { top = top, pattern = "/*.key", floating = false } },
+      plan.globs)
+    assert.same({ { name = ".tool/x", top = top, depth = 2 } }, plan.names)
+    for path, want in pairs { ["new"] = "new", ["new/x"] = "new", ["a/b/.env"] = "e", ["a.key"] = "k", [".tool/x"] = "n",
+      ["a/.tool/x/y"] = "n", ["a/a/.tool/x"] = false, ["node_modules/.tool/x"] = false, [".tool"] = false,
+      [".tool/xy"] = false, ["x.pub"] = false, ["tmp/.env"] = false, ["a/x.key"] = false, ["b.c"] = false } do
+      local rule = guard.rule(rules.guard, top .. "/" .. path)
+      assert.equal(want, rule and rule.given or false, path)
     end
   end)
 

@@ -223,7 +223,7 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    "filesystem = { disabled = true }", 'filesystem = { denyDelete = { "/x" } }', "network = { tlsTerminate = {} }",
+    "network = { tlsTerminate = {} }",
     'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }", "network = { httpProxyPort = 80 }",
     "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
@@ -239,7 +239,7 @@ describe("keys that can't be held yet", function()
   end
 
   local neutral = {
-    "filesystem = { disabled = false, denyDelete = {}, createGuard = \"scan\" }", "network = { transparent = false }",
+    "network = { transparent = false }",
     "network = { allowUnixSockets = {}, parentProxy = {} }", 'observe = "writes"', 'observe = "none"',
     "mandatoryDenySearchDepth = 3", 'backend = "namespaces"', "secrets = {}",
     "limits = { loadInstructions = 50000000 }", "credentials = { envVars = {} }",

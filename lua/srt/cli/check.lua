@@ -16,6 +16,7 @@ Validates policies and prints what they come to, each entry with where it came f
 local LISTS = {
   { "denyRead", "not readable" }, { "allowRead", "readable again" },
   { "allowWrite", "writable" }, { "denyWrite", "not writable" },
+  { "denyDelete", "editable, but to stay" },
 }
 
 ---@return table|nil options {files=, json=} or {help = true}, string|nil message
@@ -175,7 +176,7 @@ function check.text(file, profile)
     lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
   end
   filesystem(lines, profile.filesystem)
-  if #profile.filesystem.allowWrite > 0 then
+  if #profile.filesystem.allowWrite > 0 and not profile.protection.off then
     protection(lines, profile.protection)
   end
   network(lines, profile)
