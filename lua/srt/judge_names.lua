@@ -15,17 +15,18 @@ end
 
 local NEVER = "nothing inside can make that name (createGuard)"
 
--- The entry by which the agent of createGuard refuses to make a name.
-local function unmakeable(self, path)
-  return self.rules.guard and require("srt.create_guard").rule(self.rules.guard, path)
+-- The entry by which the supervisor refuses to make a name (createGuard).
+local function watched(self, found)
+  local guard = not found.type and self.rules.guard
+  return guard and require("srt.create_guard").rule(guard, found.real)
 end
 
 -- slashed: what a slash behind a name that can't be a folder's is answered with.
 function names.make(self, found, slashed)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
-  local never = not found.type and unmakeable(self, found.real)
-  if never then return deny(found, never, found.slash and slashed or "EROFS", NEVER) end
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
+  local never = watched(self, found)
+  if never then return deny(found, never, "EROFS", NEVER) end
   if not found.type then
     state, why = names.holder(self, found), nil
     errno = found.slash and slashed or not state.write and "EROFS" or nil
@@ -103,7 +104,7 @@ function names.rename(self, from, to)
   local rule = write_rule((names.holder(self, from)))
   if from.missing then return allow(from, rule, "ENOENT") end
   if same(from, to) then return allow(from, rule, nil, "both are names of one file: nothing happens") end
-  local never = to.missing and unmakeable(self, to.real)
+  local never = watched(self, to)
   if never then return deny(from, never, "EROFS", NEVER) end
   return held(self, from) or (to.type and held(self, to)) or allow(from, rule)
 end

@@ -49,6 +49,16 @@ local function can_make(rules, folder)
   return known
 end
 
+-- Nothing can be put into a folder that can't be searched. Its owner, whom the command runs as, can open it again: it is
+-- denied as a whole.
+local function close(rules, entry, folder)
+  local st = rules:at(folder).write and not sys.lstat(folder .. "/.") and sys.lstat(folder)
+  if not st or st.type ~= "dir" or st.uid ~= sys.ids() then return false end
+  rules.denyWrite[folder], rules.types[folder] = rules.denyWrite[folder] or entry, "dir"
+  rules:note(entry, "lies in " .. folder .. ", which can't be searched, so nothing in that can be written", true)
+  return true
+end
+
 -- With createGuard = "supervisor" nothing has to be there.
 local function hold_by_guard(rules, entry, path)
   if rules.guard.paths[path] then return end
@@ -63,6 +73,7 @@ end
 ---@param whole string|nil what is to be protected, where only its first missing folder is `missing`
 function places.hold(rules, entry, missing, whole)
   if rules.guard then return hold_by_guard(rules, entry, whole or missing) end
+  if close(rules, entry, paths.parent(missing)) then return end
   if not can_make(rules, paths.parent(missing)) or rules.placeholders[missing] then return end
   if NEVER_HELD[missing:match("[^/]*$")] then
     rules:note(entry, "does not exist, and its place is not held since that would break git: what a command makes "

@@ -2,7 +2,7 @@
 """Random trees, policies and questions for property_files.py: plain data, by a seed."""
 import random
 
-LISTS = ("denyRead", "allowRead", "allowWrite", "denyWrite")
+LISTS = ("denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete")
 NAMES = [b"a", b"b", b"c", b"a-b", b"deep", b".git", b".envrc", b".vscode", b"config", b"hooks", b"n\nl", b"\xff\xfe", b"*", b"[x]y", b"q'\"\\", b"\xc3\xa9 z", b"x" * 200]
 ONE = ("read", "list", "stat", "write", "append", "mmap", "truncate", "chmod", "chown", "utime", "setxattr", "tmpfile",
        "unlink", "rmdir")
@@ -130,17 +130,24 @@ class Maker:
         return self.spelled(path)
 
     def lists(self):
-        lists = {name: [self.entry() for _ in range(self.pick([0, 0, 1, 1, 2, 3]))] for name in LISTS}
+        lists = {name: [self.entry() for _ in range(self.pick([0, 0, 1, 1, 2, 3]))] for name in LISTS[:4]}
+        lists["denyDelete"] = [self.entry() for _ in range(self.pick([0, 0, 0, 1]))]
         if self.random.random() < 0.7:
             lists["allowWrite"].append(self.pick([b".", b"TOP/w", b"TOP/w", b"TOP/out", b"TOP"]))
         if self.random.random() < 0.1:
             self.alternate(lists)
+        if self.random.random() < 0.15:
+            lists[self.pick(["denyRead", "denyWrite"])].append(self.pattern())
         if self.random.random() < 0.04:
             lists["allowWrite"].append(b"/")
         elif self.random.random() < 0.04:
             lists["denyRead"].append(b"/")
             lists["allowRead"] += [b"PUBLIC", b"TOP/w", *SYSTEM]
         return lists
+
+    def pattern(self):
+        """Not the name of anything: what "*" stands for in it is found in the tree."""
+        return b"GLOB" + self.pick([b"**/", b"TOP/out/*/", b"TOP/**/", b"*/", b"TOP/w/?/"]) + self.pick([b"a*", b"[bc]", b"deep", b"?", b"*"])
 
     def alternate(self, lists):
         """Deny in allow in deny, down a row of folders."""

@@ -126,8 +126,10 @@ class World:
         return subprocess.run(words, stderr=subprocess.DEVNULL).returncode == 0
 
     def entry(self, entry):
-        path = self.real(entry)
+        glob, path = entry.startswith(b"GLOB"), self.real(entry.removeprefix(b"GLOB"))
         text = '"%s"' % "".join(chr(c) if chr(c).isalnum() and c < 128 or chr(c) in "/._-~" else "\\%03d" % c for c in path)
+        if glob:
+            return text
         return "{ path = %s, literal = true }" % text if re.search(rb"[*?\[\]]", path) else text
 
     def policy(self):
