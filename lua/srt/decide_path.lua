@@ -99,7 +99,8 @@ end
 local function add_deny(rules, list, entry)
   local resolved = paths.resolve(entry.path)
   hold_way(rules, entry, resolved)
-  local held = list == "denyWrite" and places.held(resolved.real or resolved.missing or "/")
+  local held = list == "denyWrite" and places.held(resolved.real or resolved.missing or "/",
+    resolved.type == "dir")
   if held then
     rules.absent[#rules.absent + 1] = { entry = entry, missing = held }
   elseif resolved.real then

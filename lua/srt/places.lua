@@ -18,11 +18,20 @@ function places.is(path)
   return st ~= nil and st.type == "dir" and st.mode == places.MODE and #(sys.readdir(path) or { "?" }) == 0
 end
 
+---Is a folder that was there a moment ago such a place, or gone? A place goes when its run ends, at any time.
+---@param path string
+---@return boolean
+function places.was(path)
+  return places.is(path) or sys.lstat(path) == nil
+end
+
 ---The place that another run holds: path itself or its folder.
 ---@param path string
+---@param folder boolean is it a folder that was there a moment ago?
 ---@return string|nil
-function places.held(path)
-  return places.is(path) and path or places.is(paths.parent(path)) and paths.parent(path) or nil
+function places.held(path, folder)
+  if places.is(path) or folder and places.was(path) then return path end
+  return places.is(paths.parent(path)) and paths.parent(path) or nil
 end
 
 -- Is the path on a read-only mount, or on a read-only file system?

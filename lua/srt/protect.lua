@@ -20,7 +20,7 @@ local function cover(self, path, kind, entry)
   local rules = self.rules
   if kind == "file" or kind == "dir" then
     if not rules:at(path).write then return end
-    if kind == "dir" and places.is(path) then return places.hold(rules, rule_of(entry, path), path) end
+    if kind == "dir" and places.was(path) then return places.hold(rules, rule_of(entry, path), path) end
     rules.denyWrite[path] = rule_of(entry, path)
     rules.types[path] = kind
     if kind == "file" then self.files[#self.files + 1] = path end
@@ -54,7 +54,7 @@ local function name_at(self, base, entry, type_of)
       return cover(self, path, kind, entry)
     elseif kind ~= "dir" then
       return self.deny(self.rules, "denyWrite", rule_of(entry, base .. "/" .. entry.name))
-    elseif places.is(path) then
+    elseif places.was(path) then
       return places.hold(self.rules, rule_of(entry, path), path)
     end
   end

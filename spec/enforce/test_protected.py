@@ -324,5 +324,18 @@ class Figures(Case):
         self.assertEqual(22, got.out.count("placeholder"), got)
 
 
+class Parallel(Case):
+    @as_everyone
+    def test_short_runs_in_one_folder(self):
+        # Each sees places that another one is about to take away.
+        policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "nofile" } } }')
+        for _ in range(10):
+            running = [self.start(["run", policy, "--", "true"]) for _ in range(4)]
+            for process in running:
+                _, err = process.communicate(timeout=60)
+                self.assertEqual((0, b""), (process.returncode, err))
+        self.assertEqual([], os.listdir(self.w))
+
+
 if __name__ == "__main__":
     main()
