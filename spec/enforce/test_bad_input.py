@@ -196,7 +196,7 @@ class Policies(BadInput):
             filesystem = { denyDelete = { "x" }, decideOpen = function() return true end },
             network = { tlsTerminate = {}, publishPorts = { 3000 }, allowUnixSockets = { "/x" },
                 filterResponse = function() return true end },
-        }""", "secrets", "onViolation", "backend", "filesystem.denyDelete", "filesystem.decideOpen",
+        }""", "secrets", "onViolation", "backend", "filesystem.decideOpen", "filesystem.decideOpen",
                       "network.tlsTerminate", "network.publishPorts", "network.allowUnixSockets", "network.filterResponse")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
