@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "core/remove_tree.h"
 #include "core/state.h"
+#include "core/system.h"
 
 /* Sticky: a mark that other runs know it by, and without effect. */
 #define PLACEHOLDER_MODE 01555
@@ -26,27 +28,42 @@ static int take_away(int dir, const char *name)
 	return unlinkat(dir, name, AT_REMOVEDIR);
 }
 
+static const char *name_of(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
 /*
- * Acts on @path, also in a folder that its owner, who is the caller, has closed
+ * The folder of @path, reached through no link: what runs in another sandbox
+ * may be putting one there, and this process is in none.
+ */
+static int open_folder(const char *path)
+{
+	size_t length = (size_t)(name_of(path) - path);
+	owned_ptr char *folder = strndup(path, length > 1 ? length - 1 : 1);
+	owned_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (!folder)
+		return -ENOMEM;
+	if (root < 0)
+		return -errno;
+	return sys_open_beneath(root, folder, O_PATH | O_DIRECTORY);
+}
+
+/*
+ * Acts on @name, also in a folder that its owner, who is the caller, has closed
  * to writing: what runs inside could open it again. Return: 0, or -1 with
  * errno.
  */
-static int in_folder(const char *path, int (*act)(int dir, const char *name))
+static int in_folder(int dir, const char *name,
+		     int (*act)(int dir, const char *name))
 {
-	const char *name = strrchr(path, '/') + 1;
-	owned_ptr char *folder = strndup(path, (size_t)(name - path));
-	owned_fd int dir = -1;
+	int result = act(dir, name);
 	struct stat st;
 	char link[32];
-	int result;
 
-	if (!folder)
-		return -1;
-	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0 || fstat(dir, &st))
-		return -1;
-	result = act(dir, name);
-	if (!result || errno != EACCES || st.st_uid != geteuid())
+	if (!result || errno != EACCES || fstat(dir, &st) ||
+	    st.st_uid != geteuid())
 		return result;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	if (chmod(link, (st.st_mode & 07777) | S_IWUSR | S_IXUSR))
@@ -57,6 +74,14 @@ static int in_folder(const char *path, int (*act)(int dir, const char *name))
 	return result;
 }
 
+static bool is_named(int dir, const char *name, const struct stat *st)
+{
+	struct stat named;
+
+	return !fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       named.st_ino == st->st_ino && named.st_dev == st->st_dev;
+}
+
 /*
  * A placeholder is shared by parallel runs: each holds a shared lock, and only
  * the last one, which gets the exclusive lock, may remove it.
@@ -64,39 +89,47 @@ static int in_folder(const char *path, int (*act)(int dir, const char *name))
  */
 static int placeholder_make(const char *path)
 {
+	const char *name = name_of(path);
+	owned_fd int dir = open_folder(path);
 	owned_fd int fd = -1;
-	struct stat st, named;
+	struct stat st;
 
+	if (dir < 0)
+		return dir;
 	for (int tries = 0; tries < 100; tries++) {
-		if (in_folder(path, make) && errno != EEXIST)
+		if (in_folder(dir, name, make) && errno != EEXIST)
 			return -errno;
 		if (fd >= 0)
 			close(fd);
-		fd = open(path,
-			  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(dir, name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
 			continue;
 		if (fd < 0 || flock(fd, LOCK_SH) || fstat(fd, &st))
 			return -errno;
 		/* Another run may have removed it in between. */
-		if (!lstat(path, &named) && named.st_ino == st.st_ino &&
-		    named.st_dev == st.st_dev)
+		if (is_named(dir, name, &st))
 			return steal_fd(&fd);
 	}
 	return -EAGAIN;
 }
 
-/* rmdir(2) can never remove what the user made meanwhile. */
+/*
+ * Found from where it is, not by its path: that may lead elsewhere by now.
+ * rmdir(2) can never remove what the user made meanwhile.
+ */
 static void placeholder_remove(const char *path, int fd)
 {
-	struct stat st, named;
+	const char *name = name_of(path);
+	owned_fd int dir = -1;
+	struct stat st;
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st) ||
+	    (st.st_mode & 07777) != PLACEHOLDER_MODE)
 		return;
-	if (!fstat(fd, &st) && !lstat(path, &named) &&
-	    named.st_ino == st.st_ino && named.st_dev == st.st_dev &&
-	    (named.st_mode & 07777) == PLACEHOLDER_MODE)
-		(void)in_folder(path, take_away);
+	dir = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir >= 0 && is_named(dir, name, &st))
+		(void)in_folder(dir, name, take_away);
 }
 
 /* Which directories are ours, for whoever cleans up in our place. */
@@ -177,8 +210,12 @@ void holdings_remove(const struct plan *plan, const struct holdings *held)
 
 void holdings_sweep(const char *path)
 {
-	owned_fd int fd =
-		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	owned_fd int dir = open_folder(path);
+	owned_fd int fd = -1;
 
+	if (dir < 0)
+		return;
+	fd = openat(dir, name_of(path),
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	placeholder_remove(path, fd);
 }
