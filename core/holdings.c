@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,46 @@
 /* Sticky: a mark that other runs know it by, and without effect. */
 #define PLACEHOLDER_MODE 01555
 
+/*
+ * The folder that a path's last component is in, kept for the next path. No
+ * link is followed on the way: these paths had none when they were found, and
+ * one that is there now would lead to where nothing was allowed.
+ */
+struct folder {
+	const char *path; /* borrowed, of a path in it */
+	size_t size;
+	int fd;
+};
+
+static int folder_open(struct folder *folder, const char *path)
+{
+	size_t size = (size_t)(strrchr(path, '/') - path);
+	owned_ptr char *name = NULL;
+	owned_fd int root = -1;
+
+	if (folder->fd >= 0 && folder->size == size &&
+	    !memcmp(folder->path, path, size))
+		return folder->fd;
+	if (folder->fd >= 0)
+		close(folder->fd);
+	folder->fd = -1;
+	name = strndup(path, size);
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!name || root < 0)
+		return name ? -errno : -ENOMEM;
+	folder->path = path;
+	folder->size = size;
+	folder->fd =
+		sys_open_beneath(root, size ? name : ".", O_PATH | O_DIRECTORY);
+	return folder->fd;
+}
+
+static void folder_close(struct folder *folder)
+{
+	if (folder->fd >= 0)
+		close(folder->fd);
+}
+
 static int make(int dir, const char *name)
 {
 	return mkdirat(dir, name, PLACEHOLDER_MODE);
@@ -28,39 +67,16 @@ static int take_away(int dir, const char *name)
 	return unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-static const char *name_of(const char *path)
-{
-	return strrchr(path, '/') + 1;
-}
-
 /*
- * The folder of @path, reached through no link: what runs in another sandbox
- * may be putting one there, and this process is in none.
- */
-static int open_folder(const char *path)
-{
-	size_t length = (size_t)(name_of(path) - path);
-	owned_ptr char *folder = strndup(path, length > 1 ? length - 1 : 1);
-	owned_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (!folder)
-		return -ENOMEM;
-	if (root < 0)
-		return -errno;
-	return sys_open_beneath(root, folder, O_PATH | O_DIRECTORY);
-}
-
-/*
- * Acts on @name, also in a folder that its owner, who is the caller, has closed
- * to writing: what runs inside could open it again. Return: 0, or -1 with
- * errno.
+ * Acts in @dir, also where its owner, who is the caller, has closed it to
+ * writing: what runs inside could open it again. Return: 0, or -1 with errno.
  */
 static int in_folder(int dir, const char *name,
 		     int (*act)(int dir, const char *name))
 {
-	int result = act(dir, name);
 	struct stat st;
 	char link[32];
+	int result = act(dir, name);
 
 	if (!result || errno != EACCES || fstat(dir, &st) ||
 	    st.st_uid != geteuid())
@@ -74,12 +90,14 @@ static int in_folder(int dir, const char *name,
 	return result;
 }
 
-static bool is_named(int dir, const char *name, const struct stat *st)
+/* Is @name of @dir what is open as @fd? */
+static bool is_entry(int dir, const char *name, int fd, struct stat *named)
 {
-	struct stat named;
+	struct stat st;
 
-	return !fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
-	       named.st_ino == st->st_ino && named.st_dev == st->st_dev;
+	return !fstat(fd, &st) &&
+	       !fstatat(dir, name, named, AT_SYMLINK_NOFOLLOW) &&
+	       named->st_ino == st.st_ino && named->st_dev == st.st_dev;
 }
 
 /*
@@ -87,12 +105,12 @@ static bool is_named(int dir, const char *name, const struct stat *st)
  * the last one, which gets the exclusive lock, may remove it.
  * Return: the locked descriptor, or -errno.
  */
-static int placeholder_make(const char *path)
+static int placeholder_make(struct folder *folder, const char *path)
 {
-	const char *name = name_of(path);
-	owned_fd int dir = open_folder(path);
+	const char *name = strrchr(path, '/') + 1;
+	int dir = folder_open(folder, path);
 	owned_fd int fd = -1;
-	struct stat st;
+	struct stat named;
 
 	if (dir < 0)
 		return dir;
@@ -105,30 +123,27 @@ static int placeholder_make(const char *path)
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
 			continue;
-		if (fd < 0 || flock(fd, LOCK_SH) || fstat(fd, &st))
+		if (fd < 0 || flock(fd, LOCK_SH))
 			return -errno;
 		/* Another run may have removed it in between. */
-		if (is_named(dir, name, &st))
+		if (is_entry(dir, name, fd, &named))
 			return steal_fd(&fd);
 	}
 	return -EAGAIN;
 }
 
-/*
- * Found from where it is, not by its path: that may lead elsewhere by now.
- * rmdir(2) can never remove what the user made meanwhile.
- */
-static void placeholder_remove(const char *path, int fd)
+/* rmdir(2) can never remove what the user made meanwhile. */
+static void placeholder_remove(struct folder *folder, const char *path, int fd)
 {
-	const char *name = name_of(path);
-	owned_fd int dir = -1;
-	struct stat st;
+	const char *name = strrchr(path, '/') + 1;
+	struct stat named;
+	int dir;
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st) ||
-	    (st.st_mode & 07777) != PLACEHOLDER_MODE)
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		return;
-	dir = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir >= 0 && is_named(dir, name, &st))
+	dir = folder_open(folder, path);
+	if (dir >= 0 && is_entry(dir, name, fd, &named) &&
+	    (named.st_mode & 07777) == PLACEHOLDER_MODE)
 		(void)in_folder(dir, name, take_away);
 }
 
@@ -155,18 +170,23 @@ static int tell_state(const struct plan *plan, const struct holdings *held)
 static int make_all(const struct plan *plan, struct holdings *held,
 		    struct failure *failure)
 {
+	struct folder folder = { .fd = -1 };
+	int error = 0;
+
 	if (plan->temp_dir && mkdir(plan->temp_dir, 0700))
 		return failure_set(failure, errno,
 				   "cannot make the temporary directory %s",
 				   plan->temp_dir);
-	for (size_t i = 0; i < plan->placeholder_count; i++) {
-		held->locks[i] = placeholder_make(plan->placeholders[i]);
+	for (size_t i = 0; !error && i < plan->placeholder_count; i++) {
+		held->locks[i] =
+			placeholder_make(&folder, plan->placeholders[i]);
 		if (held->locks[i] < 0)
-			return failure_set(failure, -held->locks[i],
-					   "cannot hold the place of %s",
-					   plan->placeholders[i]);
+			error = failure_set(failure, -held->locks[i],
+					    "cannot hold the place of %s",
+					    plan->placeholders[i]);
 	}
-	return 0;
+	folder_close(&folder);
+	return error;
 }
 
 int holdings_make(const struct plan *plan, struct holdings *held,
@@ -182,7 +202,7 @@ int holdings_make(const struct plan *plan, struct holdings *held,
 	for (size_t i = 0; i < plan->placeholder_count; i++)
 		held->locks[i] = -1;
 	if (plan->state)
-		held->state = state_hold(plan->state);
+		held->state = state_hold(plan->state, true);
 	if (plan->state && held->state < 0)
 		return failure_set(failure, -held->state,
 				   "cannot hold the state file %s",
@@ -197,6 +217,8 @@ int holdings_make(const struct plan *plan, struct holdings *held,
 
 void holdings_remove(const struct plan *plan, const struct holdings *held)
 {
+	struct folder folder = { .fd = -1 };
+
 	if (!held->locks)
 		return;
 	/* Without a state file nothing was made. */
@@ -205,17 +227,20 @@ void holdings_remove(const struct plan *plan, const struct holdings *held)
 	if (plan->temp_dir)
 		(void)remove_tree(plan->temp_dir);
 	for (size_t i = plan->placeholder_count; i-- > 0;)
-		placeholder_remove(plan->placeholders[i], held->locks[i]);
+		placeholder_remove(&folder, plan->placeholders[i],
+				   held->locks[i]);
+	folder_close(&folder);
 }
 
 void holdings_sweep(const char *path)
 {
-	owned_fd int dir = open_folder(path);
-	owned_fd int fd = -1;
+	struct folder folder = { .fd = -1 };
+	int dir = folder_open(&folder, path);
+	owned_fd int fd = dir < 0 ? -1
+				  : openat(dir, strrchr(path, '/') + 1,
+					   O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+						   O_CLOEXEC);
 
-	if (dir < 0)
-		return;
-	fd = openat(dir, name_of(path),
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	placeholder_remove(path, fd);
+	placeholder_remove(&folder, path, fd);
+	folder_close(&folder);
 }

@@ -3,6 +3,7 @@
 #include "core/janitor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
@@ -185,14 +186,28 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
 
-/* Until PID 1 ends, or the host process lets go. */
+/* Runs that are shorter leave no work to the disk. */
+#define SHORT_RUN 1000 /* milliseconds */
+
+/*
+ * Until PID 1 ends, or the host process lets go. The state file is on its way
+ * to the disk before what it lists is there, so that a power cut does not leave
+ * that alone; nobody waits for it.
+ */
 static void await_end(const struct janitor *janitor)
 {
 	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
 				{ .fd = janitor->pidfd, .events = POLLIN } };
+	int ready, patience = SHORT_RUN;
 
-	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
-		;
+	while ((ready = poll(fds, ARRAY_SIZE(fds), patience)) <= 0) {
+		if (ready < 0 && errno != EINTR)
+			break;
+		if (ready == 0 && janitor->held.state >= 0)
+			(void)sync_file_range(janitor->held.state, 0, 0,
+					      SYNC_FILE_RANGE_WRITE);
+		patience = -1;
+	}
 }
 
 static void end_all(const struct janitor *janitor)

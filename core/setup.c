@@ -102,7 +102,7 @@ static int begin(const struct plan *plan, int setup, struct mounts *mounts,
 /* Until the process ends, since nothing inside outlives it. */
 static int hold_state(const struct plan *plan, struct failure *failure)
 {
-	int fd = plan->state ? state_hold(plan->state) : 0;
+	int fd = plan->state ? state_hold(plan->state, false) : 0;
 
 	return fd < 0 ? failure_set(failure, -fd,
 				    "cannot hold the state file %s",

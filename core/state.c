@@ -46,9 +46,10 @@ int state_create(const char *path, const void *text, size_t size)
 	return steal_fd(&fd);
 }
 
-int state_hold(const char *path)
+int state_hold(const char *path, bool append)
 {
-	owned_fd int fd = open(path, O_RDWR | O_APPEND | FLAGS);
+	owned_fd int fd =
+		open(path, (append ? O_WRONLY | O_APPEND : O_RDONLY) | FLAGS);
 
 	if (fd < 0 || flock(fd, LOCK_SH | LOCK_NB))
 		return -errno;

@@ -4,6 +4,7 @@
 #ifndef SRT_STATE_H
 #define SRT_STATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -16,12 +17,13 @@ int state_create(const char *path, const void *text, size_t size);
 
 /**
  * state_hold() - hold a state file, so that nobody sweeps it
+ * @append: open it for writing at its end as well
  *
  * Each process of a run that something inside could outlive holds it by a lock
  * of its own; the kernel lets go when the process is gone, however it ends.
  * Return: a descriptor owned by the caller, or -errno.
  */
-int state_hold(const char *path);
+int state_hold(const char *path, bool append);
 
 /**
  * state_claim() - take over a state file that nobody holds any more

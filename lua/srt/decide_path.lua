@@ -6,6 +6,7 @@
 -- strictly beneath a denyRead opens reading again. Writing is refused unless an
 -- allowWrite covers the path; a denyWrite at or above the path refuses it
 -- whatever else is said, and what can't be read can't be written.
+local mountinfo = require "srt.mountinfo"
 local paths = require "srt.paths"
 local places = require "srt.places"
 local sys = require "srt.c.sys"
@@ -14,19 +15,10 @@ local decide = {}
 local Rules = {}
 Rules.__index = Rules
 
-local find, gmatch, sub = string.find, string.gmatch, string.sub
+local find, sub = string.find, string.sub
 
 -- Replaced by the sandbox's own: nothing of the host's shows there.
 local OWN = { ["/proc"] = true, ["/dev"] = true }
-
--- What another mount of these would show or open; /proc and /dev are ours.
-local COVERED = { proc = true, devpts = true, mqueue = true, binder = true, devtmpfs = true }
--- Kernel interfaces: never writable, whoever asks.
-local INTERFACES = {}
-for name in gmatch("sysfs cgroup cgroup2 securityfs debugfs tracefs bpf configfs efivarfs pstore binfmt_misc "
-  .. "selinuxfs smackfs apparmorfs resctrl rpc_pipefs nfsd functionfs hugetlbfs autofs", "%S+") do
-  INTERFACES[name] = true
-end
 
 --- Is path one of those that the sandbox has of its own?
 function decide.own(path)
@@ -72,22 +64,11 @@ local function add_allow(rules, list, entry, ctx, roots)
   for _, passed in ipairs(resolved.links) do rules.links[passed.path] = passed.target end
 end
 
-local function unescape(point)
-  return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
-end
-
 --- The mounts of the host's tree.
----@return {point: string, kind: string, readOnly: boolean}[]
+---@return table[] from srt.mountinfo
 function Rules:mounts()
-  if self.mountList then return self.mountList end
-  local list = {}
-  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
-  for point, options, kind, super in gmatch(text, "%S+ %S+ %S+ %S+ (%S+) (%S+)[^\n]- %- (%S+) %S+ (%S*)[^\n]*\n") do
-    list[#list + 1] = { point = unescape(point), kind = kind,
-      readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
-  end
-  self.mountList = list
-  return list
+  self.mountList = self.mountList or mountinfo.list()
+  return self.mountList
 end
 
 -- A link on the way to a protected path may not be replaced, nor a plain file
@@ -153,11 +134,11 @@ end
 local function add_mounts(rules)
   for _, mount in ipairs(rules:mounts()) do
     local kind, path = mount.kind, mount.point
-    if COVERED[kind] or INTERFACES[kind] then
+    if mountinfo.COVERED[kind] or mountinfo.INTERFACES[kind] then
       local st = not decide.own(path) and not OWN[path] and sys.stat(path)
       if st then
         local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
-        rules[COVERED[kind] and "finalRead" or "finalWrite"][path] = entry
+        rules[mountinfo.COVERED[kind] and "finalRead" or "finalWrite"][path] = entry
         rules.types[path] = st.type
       end
     end
@@ -204,24 +185,6 @@ function decide.restore(lists)
     for _, path in ipairs(lists[name] or {}) do rules[name][path] = { given = path, path = path } end
   end
   return rules
-end
-
---- What restore() needs: the paths that could matter where something is allowed to be written.
----@return table<string, string[]>
-function Rules:kept()
-  local lists = {}
-  local function matters(path)
-    for root in pairs(self.allowWrite) do
-      if paths.below(path, root) or paths.below(root, path) then return true end
-    end
-  end
-  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite" } do
-    lists[name] = {}
-    for path in pairs(self[name]) do
-      if not self.placeholders[path] and matters(path) then table.insert(lists[name], path) end
-    end
-  end
-  return lists
 end
 
 -- One step down: what the entries at path change in the state so far.

@@ -8,25 +8,43 @@ Mounts.__index = Mounts
 
 local gmatch = string.gmatch
 
+-- What another mount of these would show or open; /proc and /dev are the sandbox's own.
+mountinfo.COVERED = { proc = true, devpts = true, mqueue = true, binder = true, devtmpfs = true }
+-- Kernel interfaces: never writable, whoever asks.
+mountinfo.INTERFACES = {}
+for name in gmatch("sysfs cgroup cgroup2 securityfs debugfs tracefs bpf configfs efivarfs pstore binfmt_misc "
+  .. "selinuxfs smackfs apparmorfs resctrl rpc_pipefs nfsd functionfs hugetlbfs autofs", "%S+") do
+  mountinfo.INTERFACES[name] = true
+end
+
 local function unescape(point)
   return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
 end
 
-local LINE = "(%d+) (%d+) (%S+) (%S+) (%S+) (%S+)[^\n]- %- %S+ %S+ (%S*)[^\n]*\n"
+local LINE = "(%d+) (%d+) (%S+) (%S+) (%S+) (%S+)[^\n]- %- (%S+) %S+ (%S*)[^\n]*\n"
+
+--- The mounts, in the kernel's order.
+---@return {id: string, parent: string, device: string, root: string, point: string, kind: string, readOnly: boolean}[]
+function mountinfo.list()
+  local list = {}
+  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
+  for id, parent, device, root, point, options, kind, super in gmatch(text, LINE) do
+    list[#list + 1] = { id = id, parent = parent, device = device, root = unescape(root), point = unescape(point),
+      kind = kind, readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
+  end
+  return list
+end
 
 --- Reads the mounts.
 ---@return table mounts with :over
 function mountinfo.read()
   local self = setmetatable({ children = {} }, Mounts)
   local known, parents = {}, {}
-  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
-  for id, parent, device, root, point, options, super in gmatch(text, LINE) do
-    local mount = { id = id, device = device, root = unescape(root), point = unescape(point),
-      readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
-    known[id] = true
-    if id ~= parent then
-      parents[parent] = true
-      self.children[parent .. " " .. mount.point] = mount
+  for _, mount in ipairs(mountinfo.list()) do
+    known[mount.id] = true
+    if mount.id ~= mount.parent then
+      parents[mount.parent] = true
+      self.children[mount.parent .. " " .. mount.point] = mount
     end
   end
   -- What everything hangs from is not in the list, or is its own parent.

@@ -49,8 +49,8 @@ local function can_make(rules, folder)
   return known
 end
 
--- Nothing can be put into a folder that can't be searched. Its owner, whom the command runs as, can open it again: it
--- is denied as a whole.
+-- Nothing can be put into a folder that can't be searched. Its owner, whom the command runs as, can open it again: so
+-- it is denied as a whole.
 local function close(rules, entry, folder)
   local st = rules:at(folder).write and not sys.lstat(folder .. "/.") and sys.lstat(folder)
   if not st or st.type ~= "dir" or st.uid ~= sys.ids() then return false end

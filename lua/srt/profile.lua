@@ -85,7 +85,8 @@ local function protection(values)
   for i, entry in ipairs(list_of(values, "filesystem.protect")) do
     names[i] = { name = require("srt.protected").parse(entry.value), origin = entry.origin }
   end
-  return { off = scalar(values, "filesystem.disabled", false), names = names, depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
+  return { off = scalar(values, "filesystem.disabled", false), names = names,
+    depth = math.tointeger(scalar(values, "mandatoryDenySearchDepth", 3)),
     allowGitConfig = scalar(values, "filesystem.allowGitConfig", false),
     newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
 end

@@ -46,6 +46,27 @@ local function make(path)
   if st and (st.uid == sys.ids() or st.mode & 512 ~= 0) then tidy.mkdir(path) end
 end
 
+local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
+
+---Of a run's decisions what decide_path.restore() needs: the paths that matter where something may be written.
+---@param rules table of srt.decide_path
+---@return table<string, string[]>
+function state.kept(rules)
+  local lists = {}
+  local function matters(path)
+    for root in pairs(rules.allowWrite) do
+      if paths.below(path, root) or paths.below(root, path) then return true end
+    end
+  end
+  for _, name in ipairs(LISTS) do
+    lists[name] = {}
+    for path in pairs(rules[name]) do
+      if not rules.placeholders[path] and matters(path) then table.insert(lists[name], path) end
+    end
+  end
+  return lists
+end
+
 local function encode(record)
   local out = {}
   local function put(name, value)

@@ -90,7 +90,7 @@ describe("protected names", function()
     local found = rules.found
     local folder = top .. "/state"
     local record = { temp = "/tmp/x", places = { top .. "/.bashrc" }, home = found.home, bases = found.bases, seen = found.seen,
-      gits = { ["/g"] = "git" }, lists = rules:kept(), settings = { names = { { name = "n" } }, newRepositories = "report",
+      gits = { ["/g"] = "git" }, lists = state.kept(rules), settings = { names = { { name = "n" } }, newRepositories = "report",
       allowGitConfig = true } }
     local handle = assert(state.create({ "/proc/nowhere", folder }, record))
     local read = state.read(handle.path)

@@ -176,7 +176,7 @@ local function open_state(folders, loaded, plan)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
   local record = { temp = plan.tempDir, places = plan.placeholders, home = found.home, bases = found.bases,
     settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
-    lists = found.bases[1] and loaded.rules:kept() or {} }
+    lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
   local handle, message = require("srt.state").create(folders, record)
   if not handle then return nil, message end
   record.path, plan.state = handle.path, handle.path
