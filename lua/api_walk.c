@@ -9,6 +9,7 @@
 #include "core/walk.h"
 #include "core/walk_globs.h"
 #include "core/walk_names.h"
+#include "core/walk_special.h"
 #include "lua/api.h"
 
 /* What a walk may read and keep, unless the caller says otherwise. */
@@ -171,6 +172,25 @@ static int walk_lua_globs(lua_State *L)
 	return 3;
 }
 
+/* special(root, entries) -> found, entries left */
+static int walk_lua_special(lua_State *L)
+{
+	const char *root = check_root(L);
+	struct walk_limits limits = check_limits(L, 2);
+	struct walk_result *result = new_result(L);
+	int error = walk_special(root, &limits, result);
+
+	if (error) {
+		walk_result_free(result);
+		return api_fail(L, -error);
+	}
+	walk_result_sort(result);
+	push_list(L, &result->taken, 0, NULL);
+	lua_pushinteger(L, (lua_Integer)limits.entries);
+	walk_result_free(result);
+	return 2;
+}
+
 /* fixed(pattern) -> bytes at its beginning that are plain text */
 static int walk_lua_fixed(lua_State *L)
 {
@@ -198,11 +218,9 @@ static int walk_lua_matches(lua_State *L)
 int luaopen_srt_c_walk(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "fixed", walk_lua_fixed },
-		{ "globs", walk_lua_globs },
-		{ "matches", walk_lua_matches },
-		{ "names", walk_lua_names },
-		{ NULL, NULL },
+		{ "fixed", walk_lua_fixed },	 { "globs", walk_lua_globs },
+		{ "matches", walk_lua_matches }, { "names", walk_lua_names },
+		{ "special", walk_lua_special }, { NULL, NULL },
 	};
 
 	luaL_newlib(L, functions);

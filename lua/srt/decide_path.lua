@@ -172,6 +172,7 @@ function decide.compile(profile, ctx)
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
+  if next(rules.allowWrite) then require("srt.special").cover(rules) end
   rules.folds = {}
   return rules
 end

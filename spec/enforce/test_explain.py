@@ -98,9 +98,20 @@ class Explain(Case):
         self.assertEqual((before, []), (sorted(os.listdir(self.w)), self.leftovers()))
 
     @as_everyone
-    def test_a_fifo_that_no_mount_holds(self):
+    def test_a_fifo_in_a_protected_folder(self):
+        """No mount keeps writers from it: it is covered, and that is said."""
+        self.sh("mkdir -p d/e; mkfifo d/e/p")
+        policy = '{ filesystem = { allowWrite = { "." }, denyWrite = { "d" } } }'
+        answer = self.one("write", "d/e/p", policy=policy)
+        self.assertEqual(("deny", "EACCES"), (answer["decision"], answer["errno"]), answer)
+        fd = os.open(self.path("w/d/e/p"), os.O_RDONLY | os.O_NONBLOCK)
+        self.assertEqual({"wopen d/e/p": "EACCES"}, self.probe("wopen d/e/p", policy))
+        os.close(fd)
+
+    @as_everyone
+    def test_a_fifo_that_nothing_holds(self):
         """Said where it is so, instead of an errno that does not come."""
-        self.sh("mkdir d; mkfifo d/p")
+        self.sh("mkdir d; mkfifo d/p; cd d; seq 20001 | xargs touch")
         policy = '{ filesystem = { allowWrite = { "." }, denyWrite = { "d" } } }'
         answer = self.one("write", "d/p", policy=policy)
         self.assertEqual(("deny", True), (answer["decision"], answer["unheld"]), answer)
