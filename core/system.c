@@ -5,19 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/util.h"
-
-#define SRT_MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#define HEAP_RESERVE (2 << 20)
 
 static int result(long value)
 {
@@ -183,24 +178,6 @@ void sys_close_all_but(int from, const int *keep, size_t count)
 		from = next + 1;
 	}
 	(void)syscall(SYS_close_range, (unsigned int)from, ~0U, 0U);
-}
-
-void sys_warm(size_t size)
-{
-	static char *start;
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	/* Volatile: the compiler takes out an allocation that nobody uses. */
-	void *volatile room;
-
-	if (!start) {
-		/* One growth of the heap, that reaches past what is there. */
-		mallopt(M_TOP_PAD, HEAP_RESERVE);
-		start = (char *)(((uintptr_t)sbrk(0) + page - 1) & ~(page - 1));
-		room = malloc(120000);
-		free(room);
-	}
-	if (start + size <= (char *)sbrk(0))
-		(void)madvise(start, size, SRT_MADV_POPULATE_WRITE);
 }
 
 bool sys_missing(const char *feature)

@@ -61,16 +61,6 @@ int sys_write_file(const char *path, const char *text);
 /** sys_close_all_but() - close every descriptor from @from up but @keep */
 void sys_close_all_but(int from, const int *keep, size_t count);
 
-/**
- * sys_warm() - have the heap's memory ready before it is touched
- *
- * The kernel maps it in one go, about 1 us a page; a page fault costs 12 us
- * where memory is virtualised. Without MADV_POPULATE_WRITE (Linux 5.14) it does
- * nothing.
- * @heap: bytes of the heap's beginning, up to 2 MiB
- */
-void sys_warm(size_t heap);
-
 /** sys_missing() - does the test hook SRT_LUA_FAKE_MISSING name @feature? */
 bool sys_missing(const char *feature);
 

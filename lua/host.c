@@ -13,14 +13,12 @@
 #include "core/srtlua.h"
 #include "core/system.h"
 #include "lua/api.h"
+#include "lua/arena.h"
 #include "lua/embedded.h"
 
 #ifndef SRT_VERSION
 #error "SRT_VERSION comes from the build"
 #endif
-
-/* What modules, policy, profile and plan take in a usual run. */
-#define HEAP_AT_START (1408UL << 10)
 
 const char *srtlua_version(void)
 {
@@ -196,8 +194,7 @@ int srtlua_main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "run"))
 		host_fork();
-	sys_warm(HEAP_AT_START);
-	L = luaL_newstate();
+	L = lua_newstate(arena_alloc, NULL);
 	if (!L) {
 		fprintf(stderr, "srt-lua: out of memory\n");
 		return 125;
