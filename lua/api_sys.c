@@ -194,9 +194,11 @@ static int sys_lua_readfile(lua_State *L)
 	/* prepbuffsize can throw only when out of memory, which ends us. */
 	luaL_buffinit(L, &buffer);
 	for (;;) {
-		char *room = luaL_prepbuffsize(&buffer, 65536);
+		/* A larger buffer is copied as a whole when it grows. */
+		size_t piece = used < 65536 ? 4096 : 65536;
+		char *room = luaL_prepbuffsize(&buffer, piece);
 
-		size = read(fd, room, 65536);
+		size = read(fd, room, piece);
 		if (size <= 0)
 			break;
 		used += (size_t)size;

@@ -11,11 +11,11 @@
 #define GRAIN 16
 #define FINE 512
 #define MOST (FINE << DOUBLINGS) /* larger ones are malloc's */
-#define DOUBLINGS 5
+#define DOUBLINGS 7
 #define CLASSES (FINE / GRAIN + DOUBLINGS)
 #define PIECE (8UL << 20) /* address space */
 /* What a usual run takes, and by how much it grows. */
-#define AT_START (1UL << 20)
+#define AT_START (1280UL << 10)
 #define GROWTH (256UL << 10)
 
 struct block {
