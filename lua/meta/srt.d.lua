@@ -111,6 +111,35 @@ function srt.now() end
 ---@return boolean
 function srt.rate(key, n, seconds) end
 
+---Waits. In decideConnect and filterRequest only; other connections go on meanwhile.
+---@param seconds number
+function srt.sleep(seconds) end
+
+---The addresses of a name, as the host resolves it. Waits. The name server learns the name, whatever is decided then.
+---@param name string
+---@return string[]|nil addresses
+---@return string|nil message
+function srt.resolve(name) end
+
+---Sends a line to a program on the host and gives the line that it answers. Waits.
+---@param target string the path of a Unix socket, or "host:port"
+---@param line string without the end of line; up to 64 KiB, and so is the answer
+---@param seconds number|nil 10 unless told
+---@return string|nil answer
+---@return string|nil message
+function srt.query(target, line, seconds) end
+
+---@class srt.AskOptions
+---@field seconds number|nil to answer; limits.askSeconds unless told, and at most
+---@field default boolean|nil what an empty line, or no answer in time, means; false unless told
+
+---Asks the user on the terminal; the whole sandbox is stopped meanwhile. Waits. Without a terminal the answer is false.
+---@param text string what is not plain text in it is made visible
+---@param options srt.AskOptions|nil
+---@return boolean
+---@return string|nil why where it is false
+function srt.ask(text, options) end
+
 ---@param text string
 ---@return string hex
 function srt.sha256(text) end

@@ -27,7 +27,7 @@ suite("srt in the box", function()
   it("names what was misspelt, and what is not there yet", function()
     for text, message in pairs {
       ["srt.jsn"] = "did you mean json?", ["srt.json.decod"] = "did you mean decode?", ["srt.zzzzzz"] = "no field srt.zzzzzz",
-      ["srt.sleep"] = "srt.sleep is not available yet", ["srt.secret.x"] = "srt.secret is not available yet",
+      ["srt.sleap"] = "did you mean sleep?", ["srt.secret.x"] = "srt.secret is not available yet",
       ["srt[1]"] = "no field srt.1",
     } do
       local fault = support.fault("return " .. text)
