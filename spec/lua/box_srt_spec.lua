@@ -35,6 +35,27 @@ suite("srt in the box", function()
     end
   end)
 
+  it("reads nothing in callbacks, where rate, state and now still work", function()
+    for _, text in ipairs { "srt.read('a')", "srt.exists('/')", "srt.isdir('/')", "srt.glob('/*')", "srt.git.toplevel()",
+      "srt.git.remotes()" } do
+      local ok, message = support.call("function() return " .. text .. " end")
+      assert.is_false(ok)
+      assert.truthy(message:find(text:match("^[%w.]+") .. " works while the policy is loaded only", 1, true), message)
+    end
+    local ok, value = support.call("function() srt.state.x = srt.now() return srt.rate('k', 1, 9) and srt.state.x > 0 end")
+    assert.is_true(ok and value)
+  end)
+
+  it("waits only where the host can", function()
+    for _, text in ipairs { "srt.sleep(0)", "srt.resolve('a')", "srt.query('a:1', 'x')", "srt.ask('x')" } do
+      local fault = support.fault("return " .. text)
+      assert.truthy(fault.message:find("can't wait while the policy is loaded", 1, true), fault.message)
+      local ok, message = support.call("function() return " .. text .. " end")
+      assert.is_false(ok)
+      assert.truthy(message:find("can't wait here", 1, true), message)
+    end
+  end)
+
   it("matches globs", function()
     good([[
       assert(srt.match("a.cdn.example", "*.cdn.example") and not srt.match("cdn.example", "*.cdn.example"))
