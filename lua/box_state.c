@@ -106,6 +106,22 @@ void box_close(struct box *b)
 	b->root_path = b->cwd = b->home = NULL;
 }
 
+/*
+ * Lua collects when memory has doubled, or when an allocation of its own
+ * fails; the buffers of its auxiliary library just fail. So what is garbage
+ * when half of the room is taken goes before a run; then half of what is left.
+ */
+static void make_room(struct box *b)
+{
+	size_t room;
+
+	if (b->used < (b->collect_at ? b->collect_at : b->cap / 2))
+		return;
+	lua_gc(b->L, LUA_GCCOLLECT);
+	room = b->cap > b->used ? b->cap - b->used : 0;
+	b->collect_at = b->used + room / 2 + 1;
+}
+
 /* What a run and each part of it between waits gets. */
 static void grant(struct box *b, lua_State *H, bool load)
 {
@@ -124,6 +140,8 @@ static void grant(struct box *b, lua_State *H, bool load)
 	b->may_wait = !load && lua_isyieldable(H);
 	b->running = b->L;
 	lua_settop(b->L, 0);
+	if (!load)
+		make_room(b);
 	box_watch_start(b, load ? limits->load_ms : limits->call_ms);
 }
 

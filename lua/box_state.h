@@ -56,7 +56,7 @@ struct box_limits {
  * @host: the host thread that called in, while busy. Its index 1 is the
  *	box's userdata.
  * @running: the thread of @L that runs the policy, while it does
- * @used, @peak, @cap: bytes
+ * @used, @peak, @cap: bytes; @collect_at: of @used, 0 at first
  * @growths: allocations so far that grew, counted only for tests
  * @left: instructions left of @granted
  * @hook_count: instructions between two hooks
@@ -74,7 +74,7 @@ struct box_limits {
 struct box {
 	lua_State *L, *host, *running;
 	struct box_limits limits;
-	size_t used, peak, cap;
+	size_t used, peak, cap, collect_at;
 	uint64_t growths;
 	int64_t left, granted;
 	int hook_count, pcalls;
