@@ -247,8 +247,12 @@ static void go_on(struct asking *asking, int arguments)
 	const char *message = NULL;
 
 	if (status == LUA_YIELD) {
-		asking->await = lua_touserdata(co, -1);
+		asking->await = count == 1 ? lua_touserdata(co, -1) : NULL;
 		lua_pop(co, count);
+		if (!asking->await) {
+			answer(asking, "the decision waits for nothing");
+			return;
+		}
 		asking->await->context = asking;
 		asking->await->wake = on_wake;
 		LIST_INSERT_HEAD(&asking->object->waiting, asking, link);

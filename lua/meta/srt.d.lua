@@ -72,7 +72,7 @@ srt.env = {}
 ---@type table
 srt.state = {}
 
----Is there a file or directory? "~" and relative paths (from cwd) are understood.
+---While the policy is loaded only, as all that reads files. Is there a file or directory? "~" and relative paths (from cwd) are understood.
 ---@param path string
 ---@return boolean
 function srt.exists(path) end
@@ -81,7 +81,7 @@ function srt.exists(path) end
 ---@return boolean
 function srt.isdir(path) end
 
----Reads a regular file; it counts as part of the policy, so the command can't change it.
+---Reads a regular file, while the policy is loaded only; it counts as part of the policy, so the command can't change it.
 ---@param path string
 ---@param max integer|nil bytes, 1 MiB unless told, 16 MiB at most
 ---@return string|nil text
@@ -203,12 +203,12 @@ function srt.base64.decode(text) end
 
 srt.git = {}
 
----The folder with .git at or above the directory (cwd unless told).
+---While the policy is loaded only. The folder with .git at or above the directory (cwd unless told).
 ---@param dir string|nil
 ---@return string|nil
 function srt.git.toplevel(dir) end
 
----Names of remotes and the first URL of each.
+---While the policy is loaded only. Names of remotes and the first URL of each.
 ---@param dir string|nil
 ---@return table<string, string>
 function srt.git.remotes(dir) end
