@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/freeze.h"
 #include "core/message.h"
 #include "core/remount.h"
 #include "core/system.h"
@@ -25,6 +26,7 @@
 struct init {
 	struct command command;
 	struct remount remount;
+	struct freeze freeze;
 	int control;
 	int signals;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
@@ -113,10 +115,12 @@ static int forward_due(struct init *init)
 
 static void reap(struct init *init)
 {
+	/* Who is frozen has not stopped as far as anybody should know. */
+	int options = WNOHANG | (init->freeze.frozen ? 0 : WUNTRACED);
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+	while ((pid = waitpid(-1, &status, options)) > 0) {
 		if (pid != init->command.pid)
 			continue;
 		if (WIFSTOPPED(status)) {
@@ -161,8 +165,16 @@ static void read_control(struct init *init)
 
 	if (size == 0 || (size < 0 && size != -EAGAIN))
 		_exit(0);
-	if (size == sizeof(message) && message.kind == MESSAGE_SIGNAL)
+	if (size != sizeof(message))
+		return;
+	if (message.kind == MESSAGE_SIGNAL) {
 		host_reports(init, message.value);
+	} else if (message.kind == MESSAGE_FREEZE) {
+		freeze_all(&init->freeze);
+		tell(init, MESSAGE_FROZEN, 0);
+	} else if (message.kind == MESSAGE_THAW) {
+		freeze_end(&init->freeze);
+	}
 }
 
 static int open_signals(void)

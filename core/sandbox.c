@@ -168,6 +168,13 @@ void sandbox_signal(struct sandbox *sandbox, int sig)
 	(void)sys_send(sandbox->control, &message, sizeof(message), NULL, 0);
 }
 
+void sandbox_order(struct sandbox *sandbox, enum message_kind kind)
+{
+	struct message message = { .kind = kind };
+
+	(void)sys_send(sandbox->control, &message, sizeof(message), NULL, 0);
+}
+
 int sandbox_read(struct sandbox *sandbox, struct message *message)
 {
 	ssize_t size = sys_receive(sandbox->control, message, sizeof(*message),

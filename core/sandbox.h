@@ -47,6 +47,9 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure);
 /** sandbox_signal() - tell PID 1 of a signal that the host process got */
 void sandbox_signal(struct sandbox *sandbox, int sig);
 
+/** sandbox_order() - a message to PID 1 that is only its kind */
+void sandbox_order(struct sandbox *sandbox, enum message_kind kind);
+
 /**
  * sandbox_read() - next message from PID 1
  *

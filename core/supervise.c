@@ -17,6 +17,7 @@ struct supervisor {
 	uv_loop_t *loop;
 	struct sandbox *sandbox;
 	struct terminal terminal;
+	struct questions *questions;
 	struct outcome *outcome;
 	int signals;
 	int open_handles;
@@ -119,6 +120,9 @@ static void on_message(struct supervisor *s, const struct message *message)
 	case MESSAGE_STOPPED:
 		stop_with_command(s);
 		return;
+	case MESSAGE_FROZEN:
+		questions_frozen(s->questions);
+		return;
 	case MESSAGE_RESTORED:
 	case MESSAGE_UNPROTECTED:
 		take_notice(s->outcome, message);
@@ -162,8 +166,11 @@ static void on_signal(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT)
+			questions_interrupt(s->questions);
 		sandbox_signal(s->sandbox, (int)info.ssi_signo);
+	}
 }
 
 static int watch(struct supervisor *s, uv_poll_t *poll, int fd,
@@ -189,10 +196,12 @@ static void raise_file_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
-int supervise_run(uv_loop_t *loop, struct sandbox *sandbox, struct outcome *out)
+int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
+		  struct questions *questions, struct outcome *out)
 {
 	struct supervisor s = { .loop = loop,
 				.sandbox = sandbox,
+				.questions = questions,
 				.outcome = out };
 	sigset_t set;
 	int error;
@@ -209,7 +218,12 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox, struct outcome *out)
 	if (!error)
 		error = watch(&s, &s.signal_poll, s.signals, on_signal);
 	if (!error)
+		error = questions_open(questions, loop, sandbox, &s.terminal);
+	if (!error)
 		uv_run(loop, UV_RUN_DEFAULT);
+	questions_close(questions);
+	while (questions->handles)
+		uv_run(loop, UV_RUN_NOWAIT);
 	terminal_take_back(&s.terminal);
 	terminal_close(&s.terminal);
 	close(s.signals);

@@ -5,6 +5,7 @@
 
 #include <uv.h>
 
+#include "core/questions.h"
 #include "core/sandbox.h"
 
 enum outcome_kind {
@@ -66,9 +67,10 @@ void supervise_let_go(const int *keep, size_t count);
  * Signals that reach this process are told to PID 1. When the command stops,
  * this process stops too, so that the user's shell sees the job stopped.
  * @loop: other handles on it (the proxy) are served meanwhile
+ * @questions: may be asked meanwhile
  * Return: 0 or -errno; @out says how the run ended.
  */
 int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
-		  struct outcome *out);
+		  struct questions *questions, struct outcome *out);
 
 #endif

@@ -29,6 +29,11 @@ void host_fork(void);
 /** host_join() - end what host_fork() made, where nobody asked for it */
 void host_join(void);
 
+struct questions;
+
+/** api_questions() - where to ask the user; the argument is a sandbox */
+struct questions *api_questions(lua_State *L, int index);
+
 /**
  * api_fail() - nil, message, errno name: how operating failures are returned
  * Return: 3, the number of results.

@@ -10,18 +10,22 @@
  *	b:call(fn, kind, ...)	true, v1, v2; or false, message, kind of error
  *	b:files()		sorted real paths of what the policy read
  *	b:limits{...}		changes some of the limits
+ *	b:asker(sandbox)	where srt.ask asks; without it, nowhere
  *	b:where(fn)		file, line
  *	b:stats()		{memory, peak, instructions}
  *	b:close()
  *
  * The kind of a call says how its arguments look to the policy: "conn",
  * "request", "response" (res, req), "violation", "observe" (status, headers).
+ * In a coroutine that lua/await.h resumes, a call may wait: it yields and
+ * returns later. Elsewhere srt.sleep and the like are errors of the policy.
  */
 #include <errno.h>
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lua/api.h"
 #include "lua/box.h"
 #include "lua/box_copy.h"
 #include "lua/box_env.h"
@@ -30,6 +34,7 @@
 #include "lua/box_srt.h"
 #include "lua/box_state.h"
 #include "lua/box_view.h"
+#include "lua/box_wait.h"
 #include "lua/box_watch.h"
 
 #define BOX "srt.box"
@@ -142,7 +147,10 @@ static void run(lua_State *L, struct box_task *task)
 {
 	int top = lua_gettop(L);
 
-	box_enter(task->box, L, task->ref == 0);
+	if (task->wait)
+		box_enter_again(task->box, L, task->wait);
+	else
+		box_enter(task->box, L, task->ref == 0);
 	box_run(task);
 	box_leave(task->box);
 	lua_settop(L, top);
@@ -219,6 +227,40 @@ static void set_shapes(lua_State *L, struct box_task *task)
 		task->shape[i] = i < 2 ? shapes[kind][i] : BOX_PLAIN;
 }
 
+static int call_resumed(lua_State *L, int status, lua_KContext context);
+
+/*
+ * What b:call() returns, or the wait for it. A call that ends is one that
+ * waits no longer, in whatever way it ends.
+ */
+static int end_call(lua_State *L, struct box_task *task)
+{
+	if (task->waits) {
+		lua_pushlightuserdata(L, &task->wait->await);
+		return lua_yieldk(L, 1, (lua_KContext)task->wait, call_resumed);
+	}
+	if (task->wait)
+		box_wait_end(task->wait);
+	if (!task->done)
+		return call_failed(L, task);
+	lua_pushboolean(L, 1);
+	push_results(L, task);
+	return 3;
+}
+
+/* @context: the wait, which is over; the host's stack is as it was. */
+static int call_resumed(lua_State *L, int status, lua_KContext context)
+{
+	struct box_wait *wait = (struct box_wait *)context;
+	struct box_task task = {
+		.box = wait->box, .wait = wait, .ref = LUA_NOREF, .results = 2
+	};
+
+	(void)status;
+	run(L, &task);
+	return end_call(L, &task);
+}
+
 static int api_call(lua_State *L)
 {
 	struct box_task task = {
@@ -233,11 +275,7 @@ static int api_call(lua_State *L)
 	luaL_argcheck(L, task.arg_count <= BOX_MAX_ARGS, 4 + BOX_MAX_ARGS,
 		      "too many arguments");
 	run(L, &task);
-	if (!task.done)
-		return call_failed(L, &task);
-	lua_pushboolean(L, 1);
-	push_results(L, &task);
-	return 3;
+	return end_call(L, &task);
 }
 
 static int api_files(lua_State *L)
@@ -351,9 +389,18 @@ static lua_Number limit(lua_State *L, int index, const char *name,
 static void take_limits(lua_State *L, int index, struct box_limits *out)
 {
 	static const char *const known[] = {
-		"loadInstructions", "loadMemory",      "loadSeconds",
-		"callInstructions", "callCpuMs",       "memory",
-		"failAllocation",   "failAllocations", NULL,
+		"loadInstructions",
+		"loadMemory",
+		"loadSeconds",
+		"callInstructions",
+		"callCpuMs",
+		"callTotalMs",
+		"askMs",
+		"waits",
+		"memory",
+		"failAllocation",
+		"failAllocations",
+		NULL,
 	};
 	const lua_Number count = 1e15, ms = 1e9;
 
@@ -375,6 +422,10 @@ static void take_limits(lua_State *L, int index, struct box_limits *out)
 						       ms / 1000));
 	out->call_ms = 1 + (unsigned int)limit(L, index, "callCpuMs",
 					       out->call_ms, ms);
+	out->total_ms =
+		(unsigned int)limit(L, index, "callTotalMs", out->total_ms, ms);
+	out->ask_ms = (unsigned int)limit(L, index, "askMs", out->ask_ms, ms);
+	out->waits = (unsigned int)limit(L, index, "waits", out->waits, ms);
 	out->fail_at = (uint64_t)limit(L, index, "failAllocation", 0, count);
 	out->fail_count =
 		(uint64_t)limit(L, index, "failAllocations", 1, count);
@@ -388,6 +439,16 @@ static int api_limits(lua_State *L)
 	return 0;
 }
 
+static int api_asker(lua_State *L)
+{
+	struct box *b = check_idle(L);
+
+	b->questions = api_questions(L, 2);
+	lua_settop(L, 2);
+	lua_setiuservalue(L, 1, BOX_UV_SANDBOX);
+	return 0;
+}
+
 /* Protected; index 1 is the box, and the host has the facts at 3. */
 static int set_up(lua_State *B)
 {
@@ -397,6 +458,7 @@ static int set_up(lua_State *B)
 	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_functions);
 	lua_newtable(B);
 	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_loaded);
+	box_wait_open(B);
 	box_views_open(B);
 	box_copy_in(B, b->host, 3);
 	lua_pushstring(B, b->root_path);
@@ -460,7 +522,10 @@ static struct box *take_options(lua_State *L)
 				       .load_memory = 64 << 20,
 				       .memory = 32 << 20,
 				       .load_ms = 10000,
-				       .call_ms = 1000 } };
+				       .call_ms = 1000,
+				       .total_ms = 60000,
+				       .ask_ms = 120000,
+				       .waits = 2048 } };
 	luaL_setmetatable(L, BOX);
 	lua_insert(L, 1);
 	lua_getfield(L, 2, "facts");
@@ -504,12 +569,12 @@ int luaopen_srt_c_box(lua_State *L)
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
-		{ "call", api_call },	{ "close", api_close },
-		{ "files", api_files }, { "limits", api_limits },
-		{ "load", api_load },	{ "loadpreset", api_loadpreset },
-		{ "stats", api_stats }, { "where", api_where },
-		{ "__gc", api_close },	{ "__close", api_close },
-		{ NULL, NULL },
+		{ "asker", api_asker },		  { "call", api_call },
+		{ "close", api_close },		  { "files", api_files },
+		{ "limits", api_limits },	  { "load", api_load },
+		{ "loadpreset", api_loadpreset }, { "stats", api_stats },
+		{ "where", api_where },		  { "__gc", api_close },
+		{ "__close", api_close },	  { NULL, NULL },
 	};
 
 	luaL_newmetatable(L, BOX_FN);

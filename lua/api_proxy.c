@@ -4,23 +4,32 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <uv.h>
 
 #include "lua/api.h"
+#include "lua/await.h"
 #include "proxy/proxy.h"
 
 #define PROXY "srt.proxy"
 #define CLOSE_TURNS 8
 
+struct asking;
+
 /*
  * The hooks table (decide, checkAddress, log) is the userdata's user value, so
- * it lives as long as the proxy.
+ * it lives as long as the proxy. @idle is a coroutine that waits for the next
+ * question, or NULL; it is kept in the registry as @idle_ref.
  */
 struct proxy_object {
 	struct proxy *proxy;
 	lua_State *L;
 	int self; /* reference in the registry while open */
+	lua_State *idle;
+	int idle_ref;
+	LIST_HEAD(asking_list, asking) waiting;
 	char address_reason[300];
 };
 
@@ -130,10 +139,19 @@ static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
 	verdict->allow = lua_toboolean(L, -1) && verdict->host;
 }
 
+/*
+ * One question, from the proxy to its answer. @co runs the hook, which may
+ * wait: then it is in the list of the object, and @await is what it waits for.
+ */
 struct asking {
+	LIST_ENTRY(asking) link;
 	struct proxy_object *object;
+	struct proxy_ask *ask;
 	const struct proxy_question *question;
 	struct proxy_verdict verdict;
+	struct await *await;
+	lua_State *co;
+	int ref;
 };
 
 static void push_hook(lua_State *L, struct proxy_object *object,
@@ -144,43 +162,163 @@ static void push_hook(lua_State *L, struct proxy_object *object,
 	lua_getfield(L, -1, name);
 }
 
-/* Protected. Leaves on the stack what the verdict borrows. */
+/* Leaves on the stack what the verdict borrows. */
+static int take_verdict(lua_State *L, int status, lua_KContext context)
+{
+	struct asking *asking = (struct asking *)context;
+
+	(void)status;
+	read_verdict(L, &asking->verdict);
+	return lua_gettop(L);
+}
+
+/* The coroutine's body. */
 static int ask_lua(lua_State *L)
 {
 	struct asking *asking = lua_touserdata(L, 1);
+	lua_KContext context = (lua_KContext)asking;
 
 	push_hook(L, asking->object, "decide");
 	push_question(L, asking->question);
-	lua_call(L, 1, 1); /* protected: ask_lua runs under lua_pcall */
-	read_verdict(L, &asking->verdict);
-	return lua_gettop(L);
+	lua_callk(L, 1, 1, context, take_verdict); /* in a coroutine */
+	return take_verdict(L, LUA_OK, context);
+}
+
+/* Protected: a coroutine for the question, ready to be resumed. */
+static int take_coroutine(lua_State *L)
+{
+	struct asking *asking = lua_touserdata(L, 1);
+	struct proxy_object *object = asking->object;
+
+	asking->co = object->idle;
+	asking->ref = object->idle_ref;
+	object->idle = NULL;
+	object->idle_ref = LUA_NOREF;
+	if (!asking->co) {
+		lua_State *co = lua_newthread(L);
+
+		asking->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+		asking->co = co;
+	}
+	luaL_checkstack(asking->co, 20, NULL);
+	lua_pushcfunction(asking->co, ask_lua);
+	lua_pushlightuserdata(asking->co, asking);
+	return 0;
+}
+
+/* After an error a coroutine can't be used again. */
+static void leave_coroutine(struct asking *asking, bool usable)
+{
+	struct proxy_object *object = asking->object;
+
+	if (asking->co && usable && !object->idle && object->proxy) {
+		lua_settop(asking->co, 0);
+		object->idle = asking->co;
+		object->idle_ref = asking->ref;
+	} else {
+		luaL_unref(object->L, LUA_REGISTRYINDEX, asking->ref);
+	}
+	free(asking);
+}
+
+/* @message: of a hook that failed; NULL where it gave a verdict */
+static void answer(struct asking *asking, const char *message)
+{
+	struct proxy_verdict *verdict = &asking->verdict;
+
+	if (message)
+		*verdict = (struct proxy_verdict){ .status = 500,
+						   .code = "internal-error",
+						   .reason = message };
+	if (!verdict->allow && !verdict->reason)
+		verdict->reason = "denied without a reason";
+	proxy_answer(asking->ask, verdict);
+	leave_coroutine(asking, !message);
+}
+
+static void on_wake(void *context);
+
+/* Runs the hook until it answers, fails, or has to wait. */
+static void go_on(struct asking *asking, int arguments)
+{
+	lua_State *co = asking->co;
+	int count,
+		status = lua_resume(co, asking->object->L, arguments, &count);
+	const char *message = NULL;
+
+	if (status == LUA_YIELD) {
+		asking->await = count == 1 ? lua_touserdata(co, -1) : NULL;
+		lua_pop(co, count);
+		if (!asking->await) {
+			answer(asking, "the decision waits for nothing");
+			return;
+		}
+		asking->await->context = asking;
+		asking->await->wake = on_wake;
+		LIST_INSERT_HEAD(&asking->object->waiting, asking, link);
+		return;
+	}
+	if (status != LUA_OK) {
+		message = lua_tostring(co, -1);
+		message = message ? message : "the decision failed";
+	}
+	answer(asking, message);
+}
+
+static void on_wake(void *context)
+{
+	struct asking *asking = context;
+
+	LIST_REMOVE(asking, link);
+	asking->await = NULL;
+	go_on(asking, 0);
 }
 
 static void on_decide(void *context, struct proxy_ask *ask,
 		      const struct proxy_question *question)
 {
+	static const struct proxy_verdict no_memory = {
+		.status = 500,
+		.code = "internal-error",
+		.reason = "out of memory",
+	};
 	struct proxy_object *object = context;
-	struct asking asking = { .object = object, .question = question };
+	struct asking *asking = calloc(1, sizeof(*asking));
 	lua_State *L = object->L;
 	int top = lua_gettop(L);
 
-	if (!lua_checkstack(L, 20)) {
-		asking.verdict.reason = "out of memory";
-	} else {
-		lua_pushcfunction(L, ask_lua);
-		lua_pushlightuserdata(L, &asking);
-		if (lua_pcall(L, 1, LUA_MULTRET, 0)) {
-			asking.verdict = (struct proxy_verdict){
-				.status = 500,
-				.code = "internal-error",
-				.reason = lua_tostring(L, -1),
-			};
-		}
+	if (!asking || !lua_checkstack(L, 20)) {
+		free(asking);
+		proxy_answer(ask, &no_memory);
+		return;
 	}
-	if (!asking.verdict.allow && !asking.verdict.reason)
-		asking.verdict.reason = "denied without a reason";
-	proxy_answer(ask, &asking.verdict);
+	*asking = (struct asking){ .object = object,
+				   .ask = ask,
+				   .question = question,
+				   .ref = LUA_NOREF };
+	lua_pushcfunction(L, take_coroutine);
+	lua_pushlightuserdata(L, asking);
+	if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+		go_on(asking, 1);
+	else
+		answer(asking, "out of memory");
 	lua_settop(L, top);
+}
+
+/* The client went away: nobody is told what would have been decided. */
+static void on_cancelled(void *context, struct proxy_ask *ask)
+{
+	struct proxy_object *object = context;
+	struct asking *asking;
+
+	LIST_FOREACH(asking, &object->waiting, link)
+	if (asking->ask == ask)
+		break;
+	if (!asking)
+		return;
+	LIST_REMOVE(asking, link);
+	asking->await->cancel(asking->await);
+	leave_coroutine(asking, false);
 }
 
 struct address_question {
@@ -297,6 +435,7 @@ static struct proxy_limits read_limits(lua_State *L, int index)
 static int proxy_lua_new(lua_State *L)
 {
 	struct proxy_hooks hooks = { .decide = on_decide,
+				     .cancelled = on_cancelled,
 				     .check_address = on_check_address };
 	struct proxy_object *object;
 	struct proxy_limits limits;
@@ -313,7 +452,9 @@ static int proxy_lua_new(lua_State *L)
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	main_state = lua_tothread(L, -1);
 	object = lua_newuserdatauv(L, sizeof(*object), 1);
-	*object = (struct proxy_object){ .L = main_state, .self = LUA_NOREF };
+	*object = (struct proxy_object){ .L = main_state,
+					 .self = LUA_NOREF,
+					 .idle_ref = LUA_NOREF };
 	luaL_setmetatable(L, PROXY);
 	lua_pushvalue(L, 1);
 	lua_setiuservalue(L, -2, 1);
@@ -361,6 +502,9 @@ static int proxy_lua_close(lua_State *L)
 
 	proxy_close(object->proxy);
 	object->proxy = NULL;
+	luaL_unref(L, LUA_REGISTRYINDEX, object->idle_ref);
+	object->idle = NULL;
+	object->idle_ref = LUA_NOREF;
 	for (int turn = 0; turn < CLOSE_TURNS; turn++)
 		if (!uv_run(uv_default_loop(), UV_RUN_NOWAIT))
 			break;

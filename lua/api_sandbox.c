@@ -312,6 +312,7 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 struct object {
 	struct sandbox sandbox;
 	struct shared *shared;
+	struct questions questions;
 };
 
 /* What was forked before there was a Lua state, until begin() takes it. */
@@ -353,6 +354,7 @@ static int sandbox_lua_begin(lua_State *L)
 		return luaL_error(L, "the sandbox was begun before");
 	object = lua_newuserdatauv(L, sizeof(*object), 0);
 	*object = early;
+	questions_init(&object->questions);
 	early.shared = NULL;
 	luaL_setmetatable(L, SANDBOX);
 	return 1;
@@ -499,9 +501,10 @@ static int sandbox_lua_run(lua_State *L)
 	int error;
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
-	error = uv_default_loop() ? supervise_run(uv_default_loop(),
-						  &object->sandbox, &outcome)
-				  : -EMFILE;
+	error = uv_default_loop()
+			? supervise_run(uv_default_loop(), &object->sandbox,
+					&object->questions, &outcome)
+			: -EMFILE;
 	if (error) {
 		outcome = (struct outcome){ .kind = OUTCOME_FAILED };
 		failure_set(&outcome.failure, -error,
@@ -510,6 +513,13 @@ static int sandbox_lua_run(lua_State *L)
 	push_outcome(L, &outcome);
 	push_notices(L, &outcome);
 	return 3;
+}
+
+struct questions *api_questions(lua_State *L, int index)
+{
+	struct object *object = luaL_checkudata(L, index, SANDBOX);
+
+	return &object->questions;
 }
 
 static int sandbox_lua_close(lua_State *L)

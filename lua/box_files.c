@@ -16,6 +16,15 @@
 #define READ_MOST ((lua_Integer)16 << 20)
 #define SYSTEM_CALL_COST 1000 /* no flood of them within one callback */
 
+void box_check_loading(lua_State *B, const char *name)
+{
+	if (!box_of(B)->loading)
+		luaL_error(B,
+			   "%s works while the policy is loaded only; keep "
+			   "what it gives",
+			   name);
+}
+
 const char *box_push_path(lua_State *B, int arg)
 {
 	const struct box *b = box_of(B);
@@ -39,6 +48,7 @@ static int srt_exists(lua_State *B)
 {
 	struct stat st;
 
+	box_check_loading(B, "srt.exists");
 	lua_pushboolean(B, stat(box_push_path(B, 1), &st) == 0);
 	return 1;
 }
@@ -47,6 +57,7 @@ static int srt_isdir(lua_State *B)
 {
 	struct stat st;
 
+	box_check_loading(B, "srt.isdir");
 	lua_pushboolean(B, stat(box_push_path(B, 1), &st) == 0 &&
 				   S_ISDIR(st.st_mode));
 	return 1;
@@ -99,6 +110,7 @@ static int srt_read(lua_State *B)
 	const char *path;
 	int err;
 
+	box_check_loading(B, "srt.read");
 	luaL_argcheck(B, max >= 0 && max <= READ_MOST, 2,
 		      "must be 0 to 16 MiB");
 	lua_settop(B, 1);

@@ -67,6 +67,7 @@ static int git_toplevel(lua_State *B)
 {
 	char path[PATH_MAX];
 
+	box_check_loading(B, "srt.git.toplevel");
 	start_arg(B, 1, path);
 	if (!find_toplevel(B, path))
 		return 0;
@@ -267,6 +268,7 @@ static int git_remotes(lua_State *B)
 	struct config config = { .B = B };
 	size_t size;
 
+	box_check_loading(B, "srt.git.remotes");
 	start_arg(B, 1, path);
 	lua_settop(B, 0);
 	luaL_checkstack(B, 12, NULL);

@@ -9,6 +9,7 @@
 
 #include "core/glob.h"
 #include "core/walk_globs.h"
+#include "lua/box_path.h"
 #include "lua/box_srt.h"
 #include "lua/box_state.h"
 
@@ -147,9 +148,7 @@ static int srt_glob(lua_State *B)
 {
 	struct split split;
 
-	if (!box_of(B)->loading)
-		return luaL_error(B, "srt.glob works while the policy is "
-				     "loaded only; keep what it gives");
+	box_check_loading(B, "srt.glob");
 	split_pattern(B, &split);
 	luaL_checkstack(B, 6, NULL);
 	box_charge(B, NAME_COST);

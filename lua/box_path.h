@@ -8,6 +8,14 @@
 #include <stddef.h>
 
 /**
+ * box_check_loading - throw in a callback: @name works at load time only
+ *
+ * What is read makes up the policy, and is kept from the command; what would
+ * be read later the command may have written, and it stalls the proxy.
+ */
+void box_check_loading(lua_State *B, const char *name);
+
+/**
  * box_push_path - push the absolute form of the path at @arg
  *
  * "~" is the home directory, other relative paths start at the working

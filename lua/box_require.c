@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lua/box_file.h"
+#include "lua/box_path.h"
 #include "lua/box_state.h"
 
 #define NAME_MAX_SIZE 128
@@ -269,6 +270,7 @@ int box_require(lua_State *B)
 	if (lua_rawget(B, 2) != LUA_TNIL)
 		return 1;
 	lua_settop(B, 2);
+	box_check_loading(B, "require of a module that is not loaded yet");
 	refuse_cycle(B, name);
 	push_chunk(B, name);
 	lua_pushvalue(B, 3);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lua/box_wait.h"
+
 #define MESSAGE_MAX 4096
 
 /*
@@ -157,15 +159,13 @@ static void take_results(struct box_task *task, lua_State *B, lua_State *co,
 	task->done = true;
 }
 
-/* Protected; index 1 is the task. */
-static int body(lua_State *B)
+/* Pushes the coroutine at 2; its function and arguments are on it. */
+static int prepare(struct box_task *task, lua_State *B)
 {
-	struct box_task *task = lua_touserdata(B, 1);
 	lua_State *co = take_thread(B), *H = task->box->host;
-	int status, count;
 
 	if (!push_function(task, B))
-		return 3;
+		return -1;
 	if (!lua_checkstack(co, BOX_MAX_ARGS + 2))
 		return luaL_error(B, "not enough memory");
 	lua_xmove(B, co, 1);
@@ -173,12 +173,63 @@ static int body(lua_State *B)
 		box_copy_subject(B, H, task->first_arg + i, task->shape[i]);
 		lua_xmove(B, co, 1);
 	}
+	return task->arg_count;
+}
+
+/* The same for a run that was suspended, with what it waited for. */
+static int prepare_again(struct box_task *task, lua_State *B)
+{
+	int count = box_wait_push(task->wait, B);
+	lua_State *co = lua_tothread(B, 2);
+
+	if (task->wait->spent) {
+		task->fault = BOX_BUDGET;
+		task->box->cap = SIZE_MAX;
+		lua_pushfstring(B,
+				"limits.callbackTotalSeconds: %d seconds "
+				"spent, the last of them in %s",
+				(int)(task->box->limits.total_ms / 1000),
+				task->wait->op->name);
+		luaL_traceback(B, co, NULL, 0);
+		push_place(B, co, &task->line);
+		return -1;
+	}
+	if (!lua_checkstack(co, count))
+		return luaL_error(B, "not enough memory");
+	lua_xmove(B, co, count);
+	return count;
+}
+
+/* A thread that was suspended may have made way for another. */
+static void suspend(struct box_task *task, lua_State *B, int count)
+{
+	if (!task->wait)
+		keep_thread(B, false);
+	task->wait = box_wait_begin(B, count);
+	task->waits = true;
+}
+
+/* Protected; index 1 is the task. */
+static int body(lua_State *B)
+{
+	struct box_task *task = lua_touserdata(B, 1);
+	int count = task->wait ? prepare_again(task, B) : prepare(task, B);
+	int status;
+	lua_State *co;
+
+	if (count < 0)
+		return 3;
+	co = lua_tothread(B, 2);
 	box_arm(task->box, co);
-	status = lua_resume(co, B, task->arg_count, &count);
+	status = lua_resume(co, B, count, &count);
 	if (status == LUA_OK) {
 		/* The check below pays too, from the main thread. */
 		take_results(task, B, co, count);
 		return lua_gettop(B);
+	}
+	if (status == LUA_YIELD) {
+		suspend(task, B, count);
+		return 0;
 	}
 	keep_thread(B, false);
 	task->fault = status == LUA_ERRMEM ? BOX_MEMORY : BOX_RUNTIME;
@@ -207,7 +258,7 @@ void box_run(struct box_task *task)
 	status = lua_pcall(B, 1, LUA_MULTRET, 0);
 	if (status != LUA_OK)
 		own_error(task, B, status);
-	if (!task->done && b->spent)
+	if (!task->done && !task->waits && b->spent)
 		task->fault = BOX_BUDGET;
 	b->running = B;
 }

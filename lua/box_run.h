@@ -17,12 +17,14 @@
  * struct box_task - one run
  * @source, @size, @chunk_name: text to load; or
  * @preset: the name of a ready-made policy to load; or
+ * @wait: a call that was suspended, to go on with; or
  * @ref: the function to call, with
  * @first_arg, @arg_count, @shape: these indexes of the host's stack
  * @preset_chunk: what a message calls @preset
  * @results: how many values the host takes
  * @done: true where the results are at 1 to @results of the box's stack and
  *	the list for box_copy_out() is at @results + 1
+ * @waits: it was suspended (again); @wait is what it waits for
  * @fault: else, why; then the message is at 1, the traceback (or nil) at 2,
  *	the file (or nil) at 3, and @line is 0 where it is not known
  * @bad: the policy's value was what failed
@@ -31,12 +33,13 @@ struct box_task {
 	struct box *box;
 	const char *source, *chunk_name, *preset;
 	size_t size;
+	struct box_wait *wait;
 	int ref;
 	int first_arg, arg_count;
 	enum box_shape shape[BOX_MAX_ARGS];
 	char preset_chunk[BOX_CHUNK_NAME];
 	int results;
-	bool done, bad;
+	bool done, bad, waits;
 	enum box_fault fault;
 	int line;
 };

@@ -9,6 +9,7 @@
 #include "core/glob.h"
 #include "lua/box_state.h"
 #include "lua/box_view.h"
+#include "lua/box_wait.h"
 
 #define LOG_LINE_MAX 8192
 #define LOG_COST 500
@@ -182,5 +183,6 @@ void box_srt_open(lua_State *B)
 	box_glob_open(B);
 	box_hash_open(B);
 	box_rate_open(B);
+	box_wait_functions(B);
 	box_view_new(B, "srt", BOX_VIEW_STRICT, facts);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lua/box_wait.h"
 #include "lua/box_watch.h"
 
 #define HOOK_EVERY 1000
@@ -15,7 +16,7 @@
 #define REFUSAL_COST 10000 /* a refused allocation cost a full collection */
 
 const char box_key_functions, box_key_loaded, box_key_views, box_key_srt,
-	box_key_thread;
+	box_key_thread, box_key_waits;
 
 static bool refuses(struct box *b, size_t grow)
 {
@@ -87,6 +88,7 @@ int box_open(struct box *b)
 
 void box_close(struct box *b)
 {
+	box_wait_close(b);
 	if (b->L)
 		lua_close(b->L);
 	b->L = NULL;
@@ -104,7 +106,24 @@ void box_close(struct box *b)
 	b->root_path = b->cwd = b->home = NULL;
 }
 
-void box_enter(struct box *b, lua_State *H, bool load)
+/*
+ * Lua collects when memory has doubled, or when an allocation of its own
+ * fails; the buffers of its auxiliary library just fail. So what is garbage
+ * when half of the room is taken goes before a run; then half of what is left.
+ */
+static void make_room(struct box *b)
+{
+	size_t room;
+
+	if (b->used < (b->collect_at ? b->collect_at : b->cap / 2))
+		return;
+	lua_gc(b->L, LUA_GCCOLLECT);
+	room = b->cap > b->used ? b->cap - b->used : 0;
+	b->collect_at = b->used + room / 2 + 1;
+}
+
+/* What a run and each part of it between waits gets. */
+static void grant(struct box *b, lua_State *H, bool load)
 {
 	const struct box_limits *limits = &b->limits;
 
@@ -118,11 +137,28 @@ void box_enter(struct box *b, lua_State *H, bool load)
 	b->spent = BOX_NOT_SPENT;
 	b->loading = load;
 	b->expired = 0;
-	b->pcalls = 0;
-	b->live = ++b->serial;
+	b->may_wait = !load && lua_isyieldable(H);
 	b->running = b->L;
 	lua_settop(b->L, 0);
+	if (!load)
+		make_room(b);
 	box_watch_start(b, load ? limits->load_ms : limits->call_ms);
+}
+
+void box_enter(struct box *b, lua_State *H, bool load)
+{
+	b->pcalls = 0;
+	b->live = ++b->serial;
+	b->wait = NULL;
+	grant(b, H, load);
+}
+
+void box_enter_again(struct box *b, lua_State *H, struct box_wait *wait)
+{
+	b->pcalls = wait->pcalls;
+	b->live = wait->serial;
+	b->wait = wait;
+	grant(b, H, false);
 }
 
 void box_leave(struct box *b)
@@ -133,6 +169,7 @@ void box_leave(struct box *b)
 	b->host = NULL;
 	b->running = NULL;
 	b->live = 0;
+	b->wait = NULL;
 	b->cap = SIZE_MAX;
 }
 

@@ -8,6 +8,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
+
+struct box_wait;
+struct questions;
 
 /* Why a load or a call failed; the names are box_fault_name(). */
 enum box_fault {
@@ -31,14 +35,18 @@ enum box_spent {
  * @load_instructions, @call_instructions: VM instructions; C functions of the
  *	box charge theirs by the size of their work
  * @load_memory, @memory: bytes of the whole state while loading, and after
- * @load_ms, @call_ms: processor time
+ * @load_ms, @call_ms: processor time; of a call, between two waits
+ * @total_ms: time of a call with its waits; @ask_ms: of one srt.ask, which
+ *	does not count as part of it
+ * @waits: calls that may wait at once
  * @fail_at, @fail_count: tests only: growing allocations number @fail_at
  *	(from 1) and the following ones, @fail_count in all, fail
  */
 struct box_limits {
 	int64_t load_instructions, call_instructions;
 	size_t load_memory, memory;
-	unsigned int load_ms, call_ms;
+	unsigned int load_ms, call_ms, total_ms, ask_ms;
+	unsigned int waits;
 	uint64_t fail_at, fail_count;
 };
 
@@ -48,7 +56,7 @@ struct box_limits {
  * @host: the host thread that called in, while busy. Its index 1 is the
  *	box's userdata.
  * @running: the thread of @L that runs the policy, while it does
- * @used, @peak, @cap: bytes
+ * @used, @peak, @cap: bytes; @collect_at: of @used, 0 at first
  * @growths: allocations so far that grew, counted only for tests
  * @left: instructions left of @granted
  * @hook_count: instructions between two hooks
@@ -56,13 +64,17 @@ struct box_limits {
  * @expired: set by the watchdog's signal
  * @serial: of the last run; @live of the one that goes on, or 0. Read-only
  *	objects of another run are over.
+ * @may_wait: the host thread of this run can be suspended
+ * @wait: the run was suspended before; NULL where it was not
+ * @waits, @wait_count: the calls that are suspended, or were
+ * @questions: borrowed; where srt.ask asks, or NULL
  * @root: O_PATH descriptor of @root_path, or -1
  * @files, @file_count: sorted real paths of what the policy read; owned
  */
 struct box {
 	lua_State *L, *host, *running;
 	struct box_limits limits;
-	size_t used, peak, cap;
+	size_t used, peak, cap, collect_at;
 	uint64_t growths;
 	int64_t left, granted;
 	int hook_count, pcalls;
@@ -70,6 +82,11 @@ struct box {
 	bool loading; /* the run is a load, no call */
 	volatile sig_atomic_t expired;
 	uint64_t serial, live;
+	bool may_wait;
+	struct box_wait *wait;
+	LIST_HEAD(box_wait_list, box_wait) waits;
+	unsigned int wait_count;
+	struct questions *questions;
 	int root;
 	char *root_path, *cwd, *home;
 	char **files;
@@ -78,10 +95,15 @@ struct box {
 
 /* Keys of the box's registry, by address. */
 extern const char box_key_functions, box_key_loaded, box_key_views, box_key_srt,
-	box_key_thread;
+	box_key_thread, box_key_waits;
 
 /* User values of the host's userdata. */
-enum { BOX_UV_PRESET = 1, BOX_UV_LOG, BOX_UV_COUNT = BOX_UV_LOG };
+enum {
+	BOX_UV_PRESET = 1,
+	BOX_UV_LOG,
+	BOX_UV_SANDBOX, /* keeps @questions alive */
+	BOX_UV_COUNT = BOX_UV_SANDBOX,
+};
 
 /** box_of - the box that a thread of it belongs to */
 static inline struct box *box_of(lua_State *B)
@@ -104,6 +126,12 @@ void box_close(struct box *b);
  * @load: with the limits of loading, not of a call
  */
 void box_enter(struct box *b, lua_State *H, bool load);
+
+/**
+ * box_enter_again - go on with a run that was suspended: its subjects live
+ * again, its instructions and processor time are granted anew
+ */
+void box_enter_again(struct box *b, lua_State *H, struct box_wait *wait);
 
 /** box_leave - end the run: subjects are over, the watchdog sleeps */
 void box_leave(struct box *b);

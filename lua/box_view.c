@@ -153,8 +153,7 @@ static bool is_known(const struct view *view, const char *key)
 /* What srt will have one day, so that the message says more than "no". */
 static bool is_promised(const struct view *view, const char *key)
 {
-	static const char *const names[] = { "sleep", "ask", "resolve", "query",
-					     "secret" };
+	static const char *const names[] = { "secret" };
 
 	if (!view->name || strcmp(view->name, "srt") != 0)
 		return false;

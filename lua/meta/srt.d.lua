@@ -72,7 +72,7 @@ srt.env = {}
 ---@type table
 srt.state = {}
 
----Is there a file or directory? "~" and relative paths (from cwd) are understood.
+---While the policy is loaded only, as all that reads files. Is there a file or directory? "~" and relative paths (from cwd) are understood.
 ---@param path string
 ---@return boolean
 function srt.exists(path) end
@@ -81,7 +81,7 @@ function srt.exists(path) end
 ---@return boolean
 function srt.isdir(path) end
 
----Reads a regular file; it counts as part of the policy, so the command can't change it.
+---Reads a regular file, while the policy is loaded only; it counts as part of the policy, so the command can't change it.
 ---@param path string
 ---@param max integer|nil bytes, 1 MiB unless told, 16 MiB at most
 ---@return string|nil text
@@ -110,6 +110,35 @@ function srt.now() end
 ---@param seconds number
 ---@return boolean
 function srt.rate(key, n, seconds) end
+
+---Waits. In decideConnect and filterRequest only; other connections go on meanwhile.
+---@param seconds number
+function srt.sleep(seconds) end
+
+---The addresses of a name, as the host resolves it. Waits. The name server learns the name, whatever is decided then.
+---@param name string
+---@return string[]|nil addresses
+---@return string|nil message
+function srt.resolve(name) end
+
+---Sends a line to a program on the host and gives the line that it answers. Waits.
+---@param target string the path of a Unix socket, or "host:port"
+---@param line string without the end of line; up to 64 KiB, and so is the answer
+---@param seconds number|nil 10 unless told
+---@return string|nil answer
+---@return string|nil message
+function srt.query(target, line, seconds) end
+
+---@class srt.AskOptions
+---@field seconds number|nil to answer; limits.askSeconds unless told, and at most
+---@field default boolean|nil what an empty line, or no answer in time, means; false unless told
+
+---Asks the user on the terminal; the whole sandbox is stopped meanwhile. Waits. Without a terminal the answer is false.
+---@param text string what is not plain text in it is made visible
+---@param options srt.AskOptions|nil
+---@return boolean
+---@return string|nil why where it is false
+function srt.ask(text, options) end
 
 ---@param text string
 ---@return string hex
@@ -174,12 +203,12 @@ function srt.base64.decode(text) end
 
 srt.git = {}
 
----The folder with .git at or above the directory (cwd unless told).
+---While the policy is loaded only. The folder with .git at or above the directory (cwd unless told).
 ---@param dir string|nil
 ---@return string|nil
 function srt.git.toplevel(dir) end
 
----Names of remotes and the first URL of each.
+---While the policy is loaded only. Names of remotes and the first URL of each.
 ---@param dir string|nil
 ---@return table<string, string>
 function srt.git.remotes(dir) end

@@ -112,7 +112,7 @@ function Decider:connect(host, port, protocol, call)
   local decision = by_lists(self, canonical, port)
   if not decision then
     local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
-      { host = canonical, port = port, protocol = protocol })
+      { host = canonical, port = port, protocol = protocol, command = self.command })
     decision = by_callback(self, canonical, port, answer)
   end
   if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
@@ -127,7 +127,7 @@ function decide_net.nobody()
   return false, "callbacks can't be called here"
 end
 
-local function subject_of(question, host, port, protocol)
+local function subject_of(self, question, host, port, protocol)
   local scheme = question.scheme or "http"
   local at = target(host, port)
   if (scheme == "http" and port == 80) or (scheme == "https" and port == 443) then
@@ -137,7 +137,7 @@ local function subject_of(question, host, port, protocol)
     method = question.method, scheme = scheme, host = host, port = port, path = question.path,
     query = question.query, target = question.target, headers = question.headers or {},
     url = ("%s://%s%s%s"):format(scheme, at, question.path, question.query and "?" .. question.query or ""),
-    conn = { host = host, port = port, protocol = protocol },
+    conn = { host = host, port = port, protocol = protocol, command = self.command },
   }
 end
 
@@ -196,7 +196,7 @@ function Decider:request(question, call)
   if connection.action ~= "allow" or #self.filterRequest == 0 then
     return connection
   end
-  local subject = subject_of(question, connection.host, connection.port, protocol)
+  local subject = subject_of(self, question, connection.host, connection.port, protocol)
   local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call or decide_net.nobody, subject)
   return by_filter(self, connection, subject, answer)
 end
@@ -235,11 +235,13 @@ end
 
 ---Compiles the network part of a profile.
 ---@param profile table
+---@param facts nil|{command: string?} about the run, for callbacks
 ---@return table decider with :connect, :request and :address
-function decide_net.compile(profile)
+function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
+    command = facts and facts.command,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},

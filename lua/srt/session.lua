@@ -137,7 +137,8 @@ function session.load(facts, path, options)
   if not profile then return nil, problems end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
-    memory = limits.stateBytes }
+    callTotalMs = limits.callbackTotalSeconds * 1000, askMs = limits.askSeconds * 1000,
+    waits = limits.waitingCallbacks, memory = limits.stateBytes }
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
     tempDir = options.tempDir })
   if #rules.problems > 0 then

@@ -67,20 +67,32 @@ suite("require in the box", function()
   end)
 
   it("stays in the folder it began with, when that is swapped for another", function()
-    local outside = support.folder { ["late.lua"] = "return 'outside'", ["lib/a.lua"] = "return 'outside'" }
-    folder = support.folder { ["main.lua"] = "return { f = function(v) return require(v.name) end }",
-      ["late.lua"] = "return 'inside'", ["lib/a.lua"] = "return 'inside'" }
+    local outside = support.folder { ["late.lua"] = "return 'outside'", ["lib/a.lua"] = "return 'outside'",
+      ["load-late.lua"] = "return require 'late'", ["load-a.lua"] = "return require 'lib.a'" }
+    folder = support.folder { ["main.lua"] = "return 1", ["late.lua"] = "return 'inside'",
+      ["lib/a.lua"] = "return 'inside'" }
     local box = support.open(folder)
-    local value = box:load(folder .. "/main.lua")
+    assert(box:load(folder .. "/main.lua"))
     os.execute(("mv '%s/lib' '%s/old'; ln -s '%s/lib' '%s/lib'"):format(folder, folder, outside, folder))
-    local ok, message = box:call(value.f, "violation", { name = "lib.a" })
-    assert.is_false(ok)
-    assert.truthy(message:find("symbolic link", 1, true), message)
+    local got, fault = box:load(outside .. "/load-a.lua")
+    assert.is_nil(got)
+    assert.truthy(fault.message:find("symbolic link", 1, true), fault.message)
     os.execute(("mv '%s' '%s.old'; ln -s '%s' '%s'"):format(folder, folder, outside, folder))
-    local _, late = box:call(value.f, "violation", { name = "late" })
-    assert.equal("inside", late)
+    assert.equal("inside", (box:load(outside .. "/load-late.lua")))
     os.execute(("rm '%s'; mv '%s.old' '%s'"):format(folder, folder, folder))
     support.remove(outside)
+  end)
+
+  it("gives a callback only what was loaded with the policy", function()
+    folder = support.folder { ["main.lua"] = "local e = require 'early' return { f = function(v) return require(v.name) end }",
+      ["early.lua"] = "return 'early'", ["late.lua"] = "return 'late'" }
+    local box = support.open(folder)
+    local value = box:load(folder .. "/main.lua")
+    assert.equal("early", select(2, box:call(value.f, "violation", { name = "early" })))
+    local ok, message = box:call(value.f, "violation", { name = "late" })
+    assert.is_false(ok)
+    assert.truthy(message:find("while the policy is loaded only", 1, true), message)
+    assert.same({ folder .. "/early.lua", folder .. "/main.lua" }, box:files())
   end)
 
   it("refuses what is no ordinary source", function()
@@ -147,7 +159,7 @@ suite("require in the box", function()
   it("gives srt and its parts", function()
     assert.is_true(support.value([[
       assert(require "srt" == srt and require "srt.json" == srt.json and require "srt.log.info" == srt.log.info)
-      assert(not pcall(require, "srt.nothing") and not pcall(require, "srt.sleep"))
+      assert(not pcall(require, "srt.nothing") and not pcall(require, "srt.secret"))
       return true]]))
   end)
 

@@ -27,11 +27,32 @@ suite("srt in the box", function()
   it("names what was misspelt, and what is not there yet", function()
     for text, message in pairs {
       ["srt.jsn"] = "did you mean json?", ["srt.json.decod"] = "did you mean decode?", ["srt.zzzzzz"] = "no field srt.zzzzzz",
-      ["srt.sleep"] = "srt.sleep is not available yet", ["srt.secret.x"] = "srt.secret is not available yet",
+      ["srt.sleap"] = "did you mean sleep?", ["srt.secret.x"] = "srt.secret is not available yet",
       ["srt[1]"] = "no field srt.1",
     } do
       local fault = support.fault("return " .. text)
       assert.truthy(fault.message:find(message, 1, true), fault.message)
+    end
+  end)
+
+  it("reads nothing in callbacks, where rate, state and now still work", function()
+    for _, text in ipairs { "srt.read('a')", "srt.exists('/')", "srt.isdir('/')", "srt.glob('/*')", "srt.git.toplevel()",
+      "srt.git.remotes()" } do
+      local ok, message = support.call("function() return " .. text .. " end")
+      assert.is_false(ok)
+      assert.truthy(message:find(text:match("^[%w.]+") .. " works while the policy is loaded only", 1, true), message)
+    end
+    local ok, value = support.call("function() srt.state.x = srt.now() return srt.rate('k', 1, 9) and srt.state.x > 0 end")
+    assert.is_true(ok and value)
+  end)
+
+  it("waits only where the host can", function()
+    for _, text in ipairs { "srt.sleep(0)", "srt.resolve('a')", "srt.query('a:1', 'x')", "srt.ask('x')" } do
+      local fault = support.fault("return " .. text)
+      assert.truthy(fault.message:find("can't wait while the policy is loaded", 1, true), fault.message)
+      local ok, message = support.call("function() return " .. text .. " end")
+      assert.is_false(ok)
+      assert.truthy(message:find("can't wait here", 1, true), message)
     end
   end)
 

@@ -93,10 +93,12 @@ local function debug_plan(say, plan, loaded)
 end
 
 -- What the proxy asks: the network decisions, with callbacks in the box.
-local function start_proxy(loaded, listeners, say)
+local function start_proxy(loaded, listeners, say, sandbox, command)
   local net = require("srt.decide_net")
-  local decider = net.compile(loaded.profile)
+  local decider = net.compile(loaded.profile, { command = table.concat(command, " ") })
   local box = loaded.box
+  box:asker(sandbox)
+  -- Where a callback waits, this waits too: decide runs in a coroutine of its own.
   local function call(fn, kind, subject) return box:call(fn, kind, subject) end
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
@@ -209,7 +211,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
   local proxy
   local listeners = sandbox:listeners()
   if #listeners > 0 then
-    proxy, message = start_proxy(loaded, listeners, say)
+    proxy, message = start_proxy(loaded, listeners, say, sandbox, options.command)
     if not proxy then return fail(ctx, message) end
   end
   collectgarbage("restart")

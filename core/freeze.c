@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PID 1 stops everything inside for a while. */
+#include "core/freeze.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/util.h"
+
+enum { LOOKS = 50, LOOK_MS = 2 };
+
+struct process {
+	pid_t pid;
+	char state;
+	unsigned long long started;
+};
+
+struct list {
+	struct process *items;
+	size_t count, room;
+};
+
+/* /proc/PID/stat; the name in it may hold anything, so its end is sought. */
+static bool read_stat(pid_t pid, struct process *out)
+{
+	char path[64], text[1024], *end;
+	owned_fd int fd = -1;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+	end = strrchr(text, ')');
+	out->pid = pid;
+	/* Fields 3 and 22 of proc_pid_stat(5). */
+	return end && sscanf(end + 1,
+			     " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			     "%*s %*s %*s %*s %*s %*s %*s %llu",
+			     &out->state, &out->started) == 2;
+}
+
+static bool add(struct list *list, const struct process *process)
+{
+	if (list->count == list->room) {
+		size_t room = list->room ? 2 * list->room : 64;
+		void *items = realloc(list->items, room * sizeof(*process));
+
+		if (!items)
+			return false;
+		list->items = items;
+		list->room = room;
+	}
+	list->items[list->count++] = *process;
+	return true;
+}
+
+/* All but ourselves; false where they can't be listed. */
+static bool list_processes(struct list *list)
+{
+	DIR *folder = opendir("/proc");
+	struct process process;
+	struct dirent *entry;
+	bool complete = folder != NULL;
+
+	while (complete && (entry = readdir(folder))) {
+		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (pid > 1 && read_stat(pid, &process))
+			complete = add(list, &process);
+	}
+	if (folder)
+		closedir(folder);
+	return complete;
+}
+
+static bool is_stopped(const struct process *process)
+{
+	return process->state == 'T' || process->state == 't';
+}
+
+static bool may_run(const struct process *process)
+{
+	return process->state == 'R' || process->state == 'S';
+}
+
+static bool any_runs(void)
+{
+	struct list list = { 0 };
+	bool any = !list_processes(&list);
+
+	for (size_t i = 0; i < list.count; i++)
+		any |= may_run(&list.items[i]);
+	free(list.items);
+	return any;
+}
+
+/* Where there is no memory for them, they go on with the others. */
+static void note_asleep(struct freeze *freeze)
+{
+	struct list list = { 0 };
+
+	(void)list_processes(&list);
+	freeze->asleep = calloc(list.count + 1, sizeof(*freeze->asleep));
+	freeze->count = 0;
+	for (size_t i = 0; freeze->asleep && i < list.count; i++)
+		if (is_stopped(&list.items[i]))
+			freeze->asleep[freeze->count++] = list.items[i].pid;
+	free(list.items);
+}
+
+void freeze_all(struct freeze *freeze)
+{
+	if (freeze->frozen)
+		return;
+	note_asleep(freeze);
+	freeze->frozen = true;
+	kill(-1, SIGSTOP);
+	for (int look = 0; look < LOOKS && any_runs(); look++)
+		poll(NULL, 0, LOOK_MS);
+}
+
+static bool was_asleep(const struct freeze *freeze, pid_t pid)
+{
+	for (size_t i = 0; i < freeze->count; i++)
+		if (freeze->asleep[i] == pid)
+			return true;
+	return false;
+}
+
+/* A child is never older than its parent, whoever that is by now. */
+static int younger_first(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	if (x->started != y->started)
+		return x->started < y->started ? 1 : -1;
+	return x->pid < y->pid ? 1 : -1;
+}
+
+void freeze_end(struct freeze *freeze)
+{
+	struct list list = { 0 };
+
+	if (!freeze->frozen)
+		return;
+	freeze->frozen = false;
+	if (!list_processes(&list))
+		kill(-1, SIGCONT);
+	if (list.count)
+		qsort(list.items, list.count, sizeof(*list.items),
+		      younger_first);
+	for (size_t i = 0; i < list.count; i++)
+		if (!was_asleep(freeze, list.items[i].pid))
+			kill(list.items[i].pid, SIGCONT);
+	free(list.items);
+	free(freeze->asleep);
+	freeze->asleep = NULL;
+	freeze->count = 0;
+}

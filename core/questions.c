@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stops the sandbox, asks on the terminal, and lets it go on. */
+#include "core/questions.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/visible.h"
+
+enum { FREEZE_MS = 2000 };
+
+struct question {
+	TAILQ_ENTRY(question) link;
+	struct questions *questions;
+	void (*done)(void *owner, enum question_answer answer);
+	void *owner;
+	uint64_t ms;
+	bool yes, marked;
+	size_t size;
+	char text[];
+};
+
+static void show_next(struct questions *q);
+
+void questions_init(struct questions *q)
+{
+	*q = (struct questions){ .state = QUESTIONS_CLOSED };
+	TAILQ_INIT(&q->list);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	struct questions *q = handle->data;
+
+	q->handles--;
+}
+
+int questions_open(struct questions *q, uv_loop_t *loop,
+		   struct sandbox *sandbox, struct terminal *terminal)
+{
+	int error;
+
+	if (terminal->fd < 0)
+		return 0;
+	error = uv_poll_init(loop, &q->input, terminal->fd);
+	if (error)
+		return error;
+	uv_timer_init(loop, &q->timer);
+	q->input.data = q->timer.data = q;
+	/* Neither may keep the loop alive. */
+	uv_unref((uv_handle_t *)&q->input);
+	uv_unref((uv_handle_t *)&q->timer);
+	q->handles = 2;
+	q->loop = loop;
+	q->sandbox = sandbox;
+	q->terminal = terminal;
+	q->state = QUESTIONS_IDLE;
+	return 0;
+}
+
+static void answer(struct question *question, enum question_answer how)
+{
+	TAILQ_REMOVE(&question->questions->list, question, link);
+	question->done(question->owner, how);
+	free(question);
+}
+
+static void answer_all(struct questions *q, enum question_answer how)
+{
+	struct question *question;
+
+	while ((question = TAILQ_FIRST(&q->list)))
+		answer(question, how);
+}
+
+/* The terminal and the sandbox go on as they were. */
+static void go_on(struct questions *q)
+{
+	uv_timer_stop(&q->timer);
+	uv_poll_stop(&q->input);
+	if (q->state == QUESTIONS_SHOWN)
+		terminal_return(q->terminal);
+	if (q->state > QUESTIONS_IDLE)
+		sandbox_order(q->sandbox, MESSAGE_THAW);
+	q->state = QUESTIONS_IDLE;
+	q->shown = NULL;
+}
+
+void questions_close(struct questions *q)
+{
+	if (q->state == QUESTIONS_CLOSED)
+		return;
+	go_on(q);
+	q->state = QUESTIONS_CLOSED;
+	answer_all(q, QUESTION_NOBODY);
+	uv_close((uv_handle_t *)&q->timer, on_closed);
+	uv_close((uv_handle_t *)&q->input, on_closed);
+}
+
+static struct question *marked(const struct questions *q)
+{
+	struct question *question;
+
+	TAILQ_FOREACH(question, &q->list, link)
+	if (question->marked)
+		return question;
+	return NULL;
+}
+
+/*
+ * Every question of that text, of those that are there now: what @done of one
+ * asks anew is a new question, and it may cancel others.
+ */
+static void answer_alike(struct questions *q, enum question_answer how)
+{
+	const struct question *shown = q->shown;
+	struct question *question;
+
+	TAILQ_FOREACH(question, &q->list, link)
+	question->marked =
+		question->size == shown->size && question->yes == shown->yes &&
+		memcmp(question->text, shown->text, shown->size) == 0;
+	q->shown = NULL;
+	while ((question = marked(q)))
+		answer(question, how);
+}
+
+/* The terminal is given back only when nothing is left to ask. */
+static void settle(struct questions *q, enum question_answer how,
+		   const char *word)
+{
+	terminal_say(q->terminal, word);
+	terminal_say(q->terminal, "\n");
+	answer_alike(q, how);
+	show_next(q);
+}
+
+static void on_late(uv_timer_t *timer)
+{
+	struct questions *q = timer->data;
+
+	if (q->state == QUESTIONS_SHOWN) {
+		settle(q, QUESTION_LATE, " (no answer)");
+		return;
+	}
+	/* The sandbox does not stop: then nobody can be asked safely. */
+	go_on(q);
+	answer_all(q, QUESTION_NOBODY);
+}
+
+static void settle_line(struct questions *q)
+{
+	bool yes = q->typed_size ? strcasecmp(q->typed, "y") == 0 ||
+					   strcasecmp(q->typed, "yes") == 0
+				 : q->shown->yes;
+
+	settle(q, yes ? QUESTION_YES : QUESTION_NO,
+	       yes ? " (allowed)" : " (denied)");
+}
+
+/* Return: whether the question is settled. */
+static bool take_key(struct questions *q, unsigned char key)
+{
+	char echo[2] = { (char)key, '\0' };
+
+	if (key == '\r' || key == '\n') {
+		settle_line(q);
+		return true;
+	}
+	if ((key == 0x7f || key == '\b') && q->typed_size) {
+		q->typed[--q->typed_size] = '\0';
+		terminal_say(q->terminal, "\b \b");
+	} else if (key > ' ' && key < 0x7f &&
+		   q->typed_size + 1 < sizeof(q->typed)) {
+		q->typed[q->typed_size++] = (char)key;
+		q->typed[q->typed_size] = '\0';
+		terminal_say(q->terminal, echo);
+	} else if (key < ' ') {
+		/* Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-\, Escape and their like. */
+		settle(q, QUESTION_NO, " (denied)");
+		return true;
+	}
+	return false;
+}
+
+static void on_input(uv_poll_t *poll, int status, int events)
+{
+	struct questions *q = poll->data;
+	unsigned char keys[64];
+	ssize_t size = read(q->terminal->fd, keys, sizeof(keys));
+
+	(void)events;
+	if (size < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (status < 0 || size <= 0) {
+		settle(q, QUESTION_NO, " (denied)");
+		return;
+	}
+	/* What was typed behind an answer is for nobody. */
+	for (ssize_t i = 0; i < size; i++)
+		if (take_key(q, keys[i]))
+			return;
+}
+
+static void show_next(struct questions *q)
+{
+	const struct question *question = TAILQ_FIRST(&q->list);
+	char text[4 * QUESTION_TEXT + 200], visible[4 * QUESTION_TEXT + 1];
+
+	if (q->state != QUESTIONS_SHOWN)
+		return;
+	if (!question) {
+		go_on(q);
+		return;
+	}
+	visible_text(visible, question->text, question->size);
+	snprintf(text, sizeof(text),
+		 "srt-lua: the policy asks, and the command is stopped for %d "
+		 "seconds at most:\n  %s\nAllow? %s ",
+		 (int)((question->ms + 999) / 1000), visible,
+		 question->yes ? "[Y/n]" : "[y/N]");
+	q->shown = question;
+	q->typed_size = 0;
+	q->typed[0] = '\0';
+	if (!terminal_say(q->terminal, text)) {
+		go_on(q);
+		answer_all(q, QUESTION_NOBODY);
+		return;
+	}
+	terminal_flush(q->terminal);
+	uv_timer_start(&q->timer, on_late, question->ms, 0);
+	uv_poll_start(&q->input, UV_READABLE, on_input);
+}
+
+void questions_frozen(struct questions *q)
+{
+	if (q->state != QUESTIONS_FREEZING)
+		return;
+	uv_timer_stop(&q->timer);
+	if (!TAILQ_EMPTY(&q->list) && terminal_borrow(q->terminal)) {
+		q->state = QUESTIONS_SHOWN;
+		show_next(q);
+		return;
+	}
+	go_on(q);
+	answer_all(q, QUESTION_NOBODY);
+}
+
+void questions_interrupt(struct questions *q)
+{
+	if (q->state <= QUESTIONS_IDLE)
+		return;
+	if (q->state == QUESTIONS_SHOWN)
+		terminal_say(q->terminal, " (denied)\n");
+	go_on(q);
+	answer_all(q, QUESTION_NO);
+}
+
+int question_ask(struct questions *q, struct question **out, const char *text,
+		 size_t size, bool yes, uint64_t ms,
+		 void (*done)(void *owner, enum question_answer answer),
+		 void *owner)
+{
+	struct question *question;
+
+	if (q->state == QUESTIONS_CLOSED || !terminal_askable(q->terminal))
+		return -ENOTTY;
+	if (size > QUESTION_TEXT)
+		size = QUESTION_TEXT;
+	question = malloc(sizeof(*question) + size);
+	if (!question)
+		return -ENOMEM;
+	*question = (struct question){ .questions = q,
+				       .done = done,
+				       .owner = owner,
+				       .ms = ms,
+				       .yes = yes,
+				       .size = size };
+	memcpy(question->text, text, size);
+	TAILQ_INSERT_TAIL(&q->list, question, link);
+	*out = question;
+	if (q->state == QUESTIONS_IDLE) {
+		q->state = QUESTIONS_FREEZING;
+		sandbox_order(q->sandbox, MESSAGE_FREEZE);
+		uv_timer_start(&q->timer, on_late, FREEZE_MS, 0);
+	}
+	return 0;
+}
+
+void question_cancel(struct question *question)
+{
+	struct questions *q = question->questions;
+	bool shown = question == q->shown;
+
+	TAILQ_REMOVE(&q->list, question, link);
+	free(question);
+	if (shown) {
+		uv_timer_stop(&q->timer);
+		q->shown = NULL;
+		terminal_say(q->terminal, " (nobody waits any more)\n");
+		show_next(q);
+	}
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions to the user, on the terminal that the command uses as well. */
+#ifndef SRT_QUESTIONS_H
+#define SRT_QUESTIONS_H
+
+#include <stdbool.h>
+#include <sys/queue.h>
+#include <uv.h>
+
+#include "core/sandbox.h"
+#include "core/terminal.h"
+
+#define QUESTION_TEXT 1000 /* bytes of a question; more is cut */
+
+enum question_answer {
+	QUESTION_NO,
+	QUESTION_YES,
+	QUESTION_LATE,	 /* nobody answered in time */
+	QUESTION_NOBODY, /* there is no terminal to ask on */
+};
+
+struct question;
+
+enum questions_state {
+	QUESTIONS_CLOSED, /* nobody can be asked */
+	QUESTIONS_IDLE,
+	QUESTIONS_FREEZING, /* PID 1 is stopping the tree */
+	QUESTIONS_SHOWN,    /* the terminal is ours */
+};
+
+/**
+ * struct questions - the queue of questions, and the one on the screen
+ * @shown: the one of @list that is on the screen, or NULL
+ * @typed, @typed_size: of the answer, as far as it can be one
+ */
+struct questions {
+	enum questions_state state;
+	uv_loop_t *loop;
+	struct sandbox *sandbox;
+	struct terminal *terminal;
+	TAILQ_HEAD(question_list, question) list;
+	const struct question *shown;
+	uv_timer_t timer;
+	uv_poll_t input;
+	int handles;
+	char typed[8];
+	size_t typed_size;
+};
+
+/** questions_init() - nobody can be asked yet; all zero is not enough */
+void questions_init(struct questions *questions);
+
+/**
+ * questions_open() - from now on there is somebody to ask, perhaps
+ * @loop, @sandbox, @terminal: borrowed until questions_close()
+ */
+int questions_open(struct questions *questions, uv_loop_t *loop,
+		   struct sandbox *sandbox, struct terminal *terminal);
+
+/** questions_frozen() - PID 1 says that nothing in the sandbox runs */
+void questions_frozen(struct questions *questions);
+
+/** questions_interrupt() - a signal for the command: what is asked is "no" */
+void questions_interrupt(struct questions *questions);
+
+/**
+ * questions_close() - answer all with QUESTION_NOBODY, give the terminal back
+ *
+ * The loop must turn until @handles is 0.
+ */
+void questions_close(struct questions *questions);
+
+/**
+ * question_ask() - ask, after those that were asked before
+ * @text: shown with its control characters made visible; copied
+ * @yes: what an empty line means
+ * @ms: time to answer, from when it is on the screen
+ * @done: called once from the loop; the question is gone then
+ *
+ * The sandbox is stopped as long as there is a question. One answer is given
+ * to all that have the same text.
+ * Return: 0; -ENOTTY where there is nobody to ask, -ENOMEM.
+ */
+int question_ask(struct questions *questions, struct question **out,
+		 const char *text, size_t size, bool yes, uint64_t ms,
+		 void (*done)(void *owner, enum question_answer answer),
+		 void *owner);
+
+/** question_cancel() - nobody wants to know any more */
+void question_cancel(struct question *question);
+
+#endif
