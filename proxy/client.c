@@ -20,6 +20,13 @@ void client_enter(struct client *client, enum client_state state)
 	client->again = true;
 }
 
+void client_tunnel(struct client *client)
+{
+	client->exchange->tunnel = true;
+	client->proxy->tunnel_count++;
+	client_enter(client, CLIENT_TUNNEL);
+}
+
 static void client_part_gone(struct client *client)
 {
 	struct proxy *proxy = client->proxy;
@@ -53,6 +60,8 @@ void client_close(struct client *client, bool reset)
 	stream_close(&client->stream, reset);
 	uv_close((uv_handle_t *)&client->timer, on_timer_closed);
 	client->exchange = NULL;
+	if (exchange && exchange->tunnel)
+		proxy->tunnel_count--;
 	exchange_free(exchange);
 	proxy_client_gone(proxy);
 }
@@ -162,7 +171,7 @@ static bool step_drain(struct client *client)
 		client_next(client);
 		return true;
 	}
-	return step == HTTP1_PIECE;
+	return http1_goes_on(step);
 }
 
 /*

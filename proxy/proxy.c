@@ -83,6 +83,15 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
 		proxy->limits.connect_ms = 30000;
 	if (!proxy->limits.connections)
 		proxy->limits.connections = 4096;
+	if (!proxy->limits.tunnels)
+		proxy->limits.tunnels = 4096;
+	if (!proxy->limits.idle_upstreams)
+		proxy->limits.idle_upstreams = 256;
+	if (!proxy->limits.idle_upstreams_per_host)
+		proxy->limits.idle_upstreams_per_host = 64;
+	if (!proxy->limits.upstream_idle_ms)
+		proxy->limits.upstream_idle_ms = 30000;
+	pool_init(proxy);
 	LIST_INIT(&proxy->clients);
 	LIST_INIT(&proxy->listeners);
 	*out = proxy;
@@ -141,6 +150,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		if (errno == EAGAIN)
 			return;
 		proxy_log(proxy, "accept: %s; waiting", strerror(errno));
+		/* Closed at the end of this turn, so the retry finds room. */
+		pool_shed(proxy);
 		listener_pause(listener);
 		uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
 		return;
@@ -223,5 +234,6 @@ void proxy_close(struct proxy *proxy)
 		listener_close(listener);
 	while ((client = LIST_FIRST(&proxy->clients)))
 		client_close(client, false);
+	pool_close(proxy);
 	proxy_release(proxy);
 }

@@ -110,6 +110,10 @@ struct proxy_hooks {
  * @header_ms: from first byte of a head to its end (30000)
  * @connect_ms: dialling one destination, all addresses (30000)
  * @connections: client connections at once; more wait in the backlog (4096)
+ * @tunnels: CONNECT tunnels at once; more are refused with 503 (4096)
+ * @idle_upstreams: connections to origins kept for reuse (256)
+ * @idle_upstreams_per_host: of them to one host and port (64)
+ * @upstream_idle_ms: how long one is kept (30000)
  */
 struct proxy_limits {
 	size_t header_bytes;
@@ -117,6 +121,10 @@ struct proxy_limits {
 	unsigned int header_ms;
 	unsigned int connect_ms;
 	unsigned int connections;
+	unsigned int tunnels;
+	unsigned int idle_upstreams;
+	unsigned int idle_upstreams_per_host;
+	unsigned int upstream_idle_ms;
 };
 
 /**

@@ -105,7 +105,7 @@ static struct reading read_by(const char *data, size_t size, size_t step)
 					      &piece, &reason);
 		check(used <= have - reading.used);
 		reading.used += used;
-		if (reading.end == HTTP1_PIECE) {
+		if (http1_goes_on(reading.end)) {
 			check(piece.size > 0);
 			reading.payload += piece.size;
 			for (size_t i = 0; i < piece.size; i++)
