@@ -230,6 +230,15 @@ static bool read_body(struct client *client)
 
 bool response_step(struct client *client)
 {
-	return client->exchange->response == RESPONSE_HEAD ? read_head(client)
-							   : read_body(client);
+	if (client->exchange->response == RESPONSE_HEAD) {
+		if (!read_head(client))
+			return false;
+		/* What came of the body goes out with the head. */
+		if (client->state != CLIENT_EXCHANGE ||
+		    client->exchange->response != RESPONSE_BODY)
+			return true;
+		read_body(client);
+		return true;
+	}
+	return read_body(client);
 }

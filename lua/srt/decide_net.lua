@@ -89,14 +89,27 @@ local function malformed(host, port, reason)
     status = 400, host = shown(host), port = port })
 end
 
----Decides a connection.
----@param host string as the client spelled it
----@param port integer
----@param protocol string "http", "connect", …
----@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
----@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
---- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
-function Decider:connect(host, port, protocol, call)
+local REMEMBERED = 1000 -- hosts as they were spelled
+
+---What the lists allow is the same for every request of a run, and most requests are for few hosts.
+local function remember(self, host, port, decision)
+  local ports = self.known[host]
+  if not ports then
+    if self.known_count >= REMEMBERED then
+      self.known, self.known_count = {}, 0
+    end
+    ports = {}
+    self.known[host], self.known_count = ports, self.known_count + 1
+  end
+  ports[port] = decision
+end
+
+---The part of a connection's decision that depends on host and port only.
+local function by_policy(self, host, port, protocol, call)
+  local ports = self.known[host]
+  if ports and ports[port] then
+    return ports[port]
+  end
   local canonical, reason = domain.canonical(host)
   if not canonical or canonical == "" then
     return malformed(host, port, reason or "it is empty")
@@ -110,14 +123,27 @@ function Decider:connect(host, port, protocol, call)
       :format(target(canonical, port), target(canonical, port)), rule = "network", host = canonical, port = port })
   end
   local decision = by_lists(self, canonical, port)
-  if not decision then
-    local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
-      { host = canonical, port = port, protocol = protocol })
-    decision = by_callback(self, canonical, port, answer)
+  if decision then
+    if decision.action == "allow" then remember(self, host, port, decision) end
+    return decision
   end
+  local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
+    { host = canonical, port = port, protocol = protocol })
+  return by_callback(self, canonical, port, answer)
+end
+
+---Decides a connection.
+---@param host string as the client spelled it
+---@param port integer
+---@param protocol string "http", "connect", …
+---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
+---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
+--- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
+function Decider:connect(host, port, protocol, call)
+  local decision = by_policy(self, host, port, protocol, call)
   if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
-      :format(target(canonical, port)), rule = "network.refuseOpaqueTunnels", host = canonical, port = port })
+      :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end
   return decision
 end
@@ -129,14 +155,14 @@ end
 
 local function subject_of(question, host, port, protocol)
   local scheme = question.scheme or "http"
-  local at = target(host, port)
-  if (scheme == "http" and port == 80) or (scheme == "https" and port == 443) then
-    at = at:match("^(.*):%d+$")
+  local at = host:find(":", 1, true) and "[" .. host .. "]" or host
+  if not ((scheme == "http" and port == 80) or (scheme == "https" and port == 443)) then
+    at = at .. ":" .. port
   end
   return {
     method = question.method, scheme = scheme, host = host, port = port, path = question.path,
     query = question.query, target = question.target, headers = question.headers or {},
-    url = ("%s://%s%s%s"):format(scheme, at, question.path, question.query and "?" .. question.query or ""),
+    url = scheme .. "://" .. at .. question.path .. (question.query and "?" .. question.query or ""),
     conn = { host = host, port = port, protocol = protocol },
   }
 end
@@ -245,6 +271,7 @@ function decide_net.compile(profile)
     decideConnect = callbacks.decideConnect or {},
     filterRequest = callbacks.filterRequest or {},
     origins = callbacks.origins or {},
+    known = {}, known_count = 0,
   }, Decider)
 end
 
