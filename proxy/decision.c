@@ -52,22 +52,32 @@ static void deny(struct client *client, const struct proxy_verdict *verdict)
 	const char *reason = verdict->reason && verdict->reason[0]
 				     ? verdict->reason
 				     : "denied";
-	const struct reply reply = {
+	struct pbuf target = { 0 };
+	struct reply reply = {
 		.status = verdict->status >= 400 && verdict->status <= 599
 				  ? verdict->status
 				  : 403,
 		.phrase = exchange->request.connect ? reason : NULL,
 		.code = code_of(verdict),
 		.reason = reason,
+		.title = verdict->title,
+		.rule = verdict->rule,
+		.advice = verdict->advice,
 		.body = verdict->body,
 		.set = verdict->set,
 		/* Bad headers make a denial plainer, not weaker. */
 		.set_count =
 			forward_check_edits(verdict) ? 0 : verdict->set_count,
+		.json = exchange->json,
 	};
 
+	if (verdict->rule) {
+		denial_target(&target, &exchange->request);
+		reply.denied = target.failed ? NULL : pbuf_text(&target).data;
+	}
 	log_verdict(exchange, "deny", reason);
 	reply_send(client, &reply, decision_ends(client));
+	pbuf_free(&target);
 }
 
 static void respond(struct client *client, const struct proxy_verdict *verdict)

@@ -121,6 +121,8 @@ static bool read_head(struct client *client, struct exchange *exchange,
 		return false;
 	}
 	exchange->is_head = proxy_text_equal(request->method, "HEAD");
+	exchange->json =
+		denial_wants_json(request->headers, request->header_count);
 	exchange->idempotent = is_idempotent(request->method);
 	exchange->close_after = request->close;
 	/* What follows a CONNECT is not its body. */

@@ -14,7 +14,9 @@
 #include "proxy/stream.h"
 
 enum {
-	PROXY_SCRATCH = 65536,	/* one read */
+	PROXY_SCRATCH = 262144, /* one read of what flows on at once */
+	PROXY_READ = 16384,	/* one read of what has to be kept */
+	PROXY_PATIENT = 8192,	/* a head of that size is read to its end */
 	PROXY_AHEAD = 16384,	/* input kept for later before reading stops */
 	PROXY_DRAIN = 65536,	/* unread body worth reading to keep a client */
 	PROXY_LINGER_MS = 2000, /* for the client to read our last words */
@@ -37,6 +39,7 @@ struct proxy {
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
 	char *scratch;
+	size_t held; /* by the buffers of all streams */
 	size_t refs;
 	unsigned int tunnel_count;
 	unsigned int client_count;
@@ -75,6 +78,7 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @started: some of the final response went to the client
  * @reusable: the upstream connection may serve another request
  * @reused: it has served one; @idempotent: the method is
+ * @json: refusals are told in JSON
  * @tunnel: counts among the proxy's tunnels
  * @close_after: the client connection ends with this exchange
  */
@@ -104,6 +108,7 @@ struct exchange {
 	bool reused;
 	bool idempotent;
 	bool tunnel;
+	bool json;
 	bool close_after;
 };
 
@@ -253,17 +258,35 @@ bool relay_step(struct client *client);
  * struct reply - an answer
  * @phrase: reason phrase, cleaned before use; NULL for the standard one
  * @code: X-Proxy-Error; NULL for none
- * @reason: the body is this and a newline, unless @body has data
+ * @reason: of a refusal; with @title, @denied, @rule and @advice (each may be
+ *	NULL) it makes the body, unless @body has data
+ * @json: the client would rather read JSON
  */
 struct reply {
 	unsigned int status;
 	const char *phrase;
 	const char *code;
 	const char *reason;
+	const char *title;
+	const char *denied;
+	const char *rule;
+	const char *advice;
 	struct proxy_text body;
 	const struct proxy_header *set;
 	size_t set_count;
+	bool json;
 };
+
+/* denial.c: refusals that say why */
+
+/** denial_wants_json() - does Accept prefer application/json to text? */
+bool denial_wants_json(const struct proxy_header *headers, size_t count);
+
+/** denial_target() - method and target without its query, as a C string */
+void denial_target(struct pbuf *out, const struct http1_request *request);
+
+/** denial_body() - the body of a reply that has a reason and none of its own */
+void denial_body(struct pbuf *out, const struct reply *reply);
 
 /**
  * reply_send() - queue an answer and leave the exchange

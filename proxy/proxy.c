@@ -57,6 +57,37 @@ void proxy_log(struct proxy *proxy, const char *format, ...)
 	proxy->hooks.log(proxy->hooks.context, line);
 }
 
+static void set_defaults(struct proxy_limits *limits)
+{
+	static const struct proxy_limits defaults = {
+		.header_bytes = 65536,
+		.idle_ms = 300000,
+		.header_ms = 30000,
+		.connect_ms = 30000,
+		.answer_ms = 300000,
+		.buffer_bytes = 128 << 20,
+		.connections = 10000,
+		.tunnels = 10000,
+		.idle_upstreams = 256,
+		.idle_upstreams_per_host = 64,
+		.upstream_idle_ms = 30000,
+	};
+#define DEFAULT(name) limits->name = limits->name ? limits->name : defaults.name
+
+	DEFAULT(header_bytes);
+	DEFAULT(idle_ms);
+	DEFAULT(header_ms);
+	DEFAULT(connect_ms);
+	DEFAULT(answer_ms);
+	DEFAULT(buffer_bytes);
+	DEFAULT(connections);
+	DEFAULT(tunnels);
+	DEFAULT(idle_upstreams);
+	DEFAULT(idle_upstreams_per_host);
+	DEFAULT(upstream_idle_ms);
+#undef DEFAULT
+}
+
 int proxy_new(struct proxy **out, uv_loop_t *loop,
 	      const struct proxy_hooks *hooks,
 	      const struct proxy_limits *limits)
@@ -73,24 +104,7 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
 	proxy->refs = 1;
 	if (limits)
 		proxy->limits = *limits;
-	if (!proxy->limits.header_bytes)
-		proxy->limits.header_bytes = 65536;
-	if (!proxy->limits.idle_ms)
-		proxy->limits.idle_ms = 300000;
-	if (!proxy->limits.header_ms)
-		proxy->limits.header_ms = 30000;
-	if (!proxy->limits.connect_ms)
-		proxy->limits.connect_ms = 30000;
-	if (!proxy->limits.connections)
-		proxy->limits.connections = 4096;
-	if (!proxy->limits.tunnels)
-		proxy->limits.tunnels = 4096;
-	if (!proxy->limits.idle_upstreams)
-		proxy->limits.idle_upstreams = 256;
-	if (!proxy->limits.idle_upstreams_per_host)
-		proxy->limits.idle_upstreams_per_host = 64;
-	if (!proxy->limits.upstream_idle_ms)
-		proxy->limits.upstream_idle_ms = 30000;
+	set_defaults(&proxy->limits);
 	pool_init(proxy);
 	LIST_INIT(&proxy->clients);
 	LIST_INIT(&proxy->listeners);

@@ -30,6 +30,7 @@ static void use(struct client *client, struct stream *up)
 	exchange->up = up;
 	up->owner = client;
 	up->wake = on_wake;
+	up->large = true;
 	if (exchange->request.connect) {
 		tunnel_open(client);
 		return;
@@ -49,7 +50,8 @@ static void on_dialled(void *owner, const struct dial_result *result)
 	struct exchange *exchange = client->exchange;
 	struct reply reply = { .status = result->status,
 			       .code = result->code,
-			       .reason = result->text };
+			       .reason = result->text,
+			       .json = exchange->json };
 
 	exchange->dial = NULL;
 	if (result->stream) {
@@ -82,6 +84,13 @@ void upstream_open(struct client *client)
 	struct exchange *exchange = client->exchange;
 	struct stream *kept = NULL;
 
+	if (exchange->request.connect &&
+	    client->proxy->tunnel_count >= client->proxy->limits.tunnels) {
+		reply_failure(client, 503, "too-many-tunnels",
+			      "%u tunnels are open (limits.tunnels)",
+			      client->proxy->tunnel_count);
+		return;
+	}
 	if (!exchange->request.connect)
 		kept = pool_take(client->proxy, exchange->host,
 				 exchange->request.port);

@@ -39,7 +39,8 @@ local function by_deny_list(host, port, rule)
     text = text .. ": " .. rule.reason
   end
   return deny({ reason = text, rule = ("network.deniedDomains %q"):format(rule.text), origin = rule.origin,
-    host = host, port = port })
+    host = host, port = port,
+    advice = not rule.reason and "use another host, or ask whoever wrote the policy to take the entry out" or nil })
 end
 
 local function not_listed(host, port, strict)
@@ -248,15 +249,16 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, host, code, reason, status, set, remove, body}
+---@return table verdict {allow, respond, host, code, reason, rule, advice, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
     return { allow = true, host = decision.host, set = decision.set, remove = decision.remove }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
-  return { allow = false, status = decision.status, code = "blocked-by-policy",
-    reason = decision.reason or "denied by the policy", set = decision.headers, body = decision.body }
+  return { allow = false, status = decision.status, code = decision.code or "blocked-by-policy",
+    reason = decision.reason or "denied by the policy", rule = decision.rule and decision.rule .. where(decision.origin),
+    advice = decision.advice, set = decision.headers, body = decision.body }
 end
 
 ---Compiles the network part of a profile.

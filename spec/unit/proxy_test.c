@@ -172,6 +172,62 @@ static void test_deny(void **state)
 	leave(f, client);
 }
 
+/* Who was denied learns what, by which rule, and what to do instead. */
+static void test_deny_in_full(void **state)
+{
+	static const struct {
+		const char *fields;
+		bool json;
+	} accepts[] = {
+		{ "", false },
+		{ "Accept: */*\r\n", false },
+		{ "Accept: application/json\r\n", true },
+		{ "Accept: application/json, text/plain, */*\r\n", true },
+		{ "Accept: text/html, application/json\r\n", false },
+		{ "Accept: text/html;q=0.5\r\n"
+		  "Accept: application/json; q=0.8\r\n",
+		  true },
+		{ "Accept: application/json;q=0, */*\r\n", false },
+	};
+	static const char lines[] =
+		"Connection blocked\n\"no\"\x01\ndenied: GET http://a.test/x\n"
+		"rule: r (p.lua:3)\ninstead: use b\n";
+	static const char json[] =
+		"{\"error\":\"blocked-by-policy\",\"status\":403,"
+		"\"denied\":\"GET http://a.test/x\","
+		"\"reason\":\"\\\"no\\\"\\u0001\",\"rule\":\"r (p.lua:3)\","
+		"\"instead\":\"use b\"}\n";
+	struct fixture *f = *state;
+	int client = connect_to(f->port);
+
+	f->answer = ANSWER_GIVEN;
+	f->verdict = (struct proxy_verdict){ .reason = "\"no\"\x01",
+					     .rule = "r (p.lua:3)",
+					     .advice = "use b",
+					     .title = "Connection blocked" };
+	for (size_t i = 0; i < sizeof(accepts) / sizeof(accepts[0]); i++) {
+		const char *type =
+			accepts[i].json ? "application/json" : "text/plain";
+		const char *head;
+
+		put(f, client,
+		    "GET http://a.test/x?secret HTTP/1.1\r\nHost: a.test\r\n"
+		    "%s\r\n",
+		    accepts[i].fields);
+		head = get_head(f, client);
+		want_in(head, type);
+		want_in(head, "X-Proxy-Error: blocked-by-policy\r\n");
+		want(f, client, "%s", accepts[i].json ? json : lines);
+	}
+	put(f, client,
+	    "CONNECT a.test:443 HTTP/1.1\r\nAccept: application/json\r\n\r\n");
+	want_in(get_head(f, client), "HTTP/1.1 403 \"no\"\r\n");
+	want(f, client,
+	     "{\"error\":\"blocked-by-policy\",\"status\":403,"
+	     "\"denied\":\"CONNECT a.test:443\",");
+	leave(f, client);
+}
+
 static void test_deny_with_large_body(void **state)
 {
 	struct fixture *f = *state;
@@ -1235,7 +1291,7 @@ static void test_slow_head(void **state)
 
 static void test_idle(void **state)
 {
-	const struct proxy_limits limits = { .idle_ms = 120 };
+	const struct proxy_limits limits = { .idle_ms = 120, .answer_ms = 120 };
 	struct fixture *f = *state;
 	int client, origin;
 
@@ -1272,6 +1328,91 @@ static void test_idle(void **state)
 	assert_non_null(f->held);
 	reset(client);
 	await_cancel(f, 1);
+}
+
+/* An answer may take its time where only it has it. */
+static void test_answer_time(void **state)
+{
+	const struct proxy_limits limits = { .idle_ms = 100, .answer_ms = 400 };
+	struct fixture *f = *state;
+	int client, origin;
+
+	restart_with(f, &limits);
+	client = connect_to(f->port);
+	put_get(f, client, "/", "");
+	origin = accept_origin(f);
+	get_head(f, origin);
+	pass_time(f, 200);
+	put(f, origin, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh");
+	want_in(get_head(f, client), "HTTP/1.1 200 ");
+	want(f, client, "h");
+	want_end(f, client);
+	close(origin);
+	leave(f, client);
+}
+
+static void test_tunnel_limit(void **state)
+{
+	const struct proxy_limits limits = { .tunnels = 1 };
+	struct fixture *f = *state;
+	int first, second, origin;
+
+	restart_with(f, &limits);
+	first = connect_to(f->port);
+	put(f, first, "CONNECT %s HTTP/1.1\r\n\r\n", authority);
+	origin = accept_origin(f);
+	want(f, first, "%s", established);
+	second = connect_to(f->port);
+	put(f, second, "CONNECT %s HTTP/1.1\r\n\r\n", authority);
+	want_in(get_head(f, second), "HTTP/1.1 503 Service Unavailable\r\n");
+	want(f, second, "1 tunnels are open (limits.tunnels)\n");
+	leave(f, second);
+	/* Plain requests are not counted, and an ended tunnel makes room. */
+	second = connect_to(f->port);
+	put_get(f, second, "/x", "");
+	answer_plainly(f, second, "/x");
+	leave(f, second);
+	close(origin);
+	leave(f, first);
+	pass_time(f, QUIET_MS);
+	first = connect_to(f->port);
+	put(f, first, "CONNECT %s HTTP/1.1\r\n\r\n", authority);
+	close(accept_origin(f));
+	want(f, first, "%s", established);
+	leave(f, first);
+}
+
+/* What is held for all together has a bound; who holds little is unhurt. */
+static void test_buffer_limit(void **state)
+{
+	enum { MANY = 40, HELD = 12000 };
+	const struct proxy_limits limits = { .buffer_bytes = 200000 };
+	struct fixture *f = *state;
+	char *field = calloc(1, HELD);
+	int clients[MANY], client, refused = 0;
+
+	memset(field, 'a', HELD - 1);
+	restart_with(f, &limits);
+	for (int i = 0; i < MANY; i++) {
+		clients[i] = connect_to(f->port);
+		put(f, clients[i], "GET / HTTP/1.1\r\nX: %s", field);
+	}
+	pass_time(f, QUIET_MS);
+	client = connect_to(f->port);
+	put_get(f, client, "/x", "");
+	answer_plainly(f, client, "/x");
+	leave(f, client);
+	for (int i = 0; i < MANY; i++) {
+		char got[13] = "";
+
+		if (recv(clients[i], got, 12, 0) > 0) {
+			assert_string_equal(got, "HTTP/1.1 503");
+			refused++;
+		}
+		close(clients[i]);
+	}
+	assert_in_range(refused, 10, MANY - 8);
+	free(field);
 }
 
 static void test_connection_limit(void **state)
@@ -1356,6 +1497,7 @@ int main(void)
 		TEST(test_pipelining),
 		TEST(test_pipelined_denials),
 		TEST(test_deny),
+		TEST(test_deny_in_full),
 		TEST(test_deny_with_large_body),
 		TEST(test_respond),
 		TEST(test_edits),
@@ -1393,6 +1535,9 @@ int main(void)
 		TEST(test_client_disappears),
 		TEST(test_slow_head),
 		TEST(test_idle),
+		TEST(test_answer_time),
+		TEST(test_tunnel_limit),
+		TEST(test_buffer_limit),
 		TEST(test_connection_limit),
 		TEST(test_no_descriptors),
 		TEST(test_bad_hooks),
