@@ -117,6 +117,7 @@ static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
 
 	luaL_checktype(L, table, LUA_TTABLE);
 	verdict->host = string_of(L, table, "host");
+	verdict->path = text_of(L, table, "path");
 	verdict->code = string_of(L, table, "code");
 	verdict->reason = string_of(L, table, "reason");
 	verdict->rule = string_of(L, table, "rule");

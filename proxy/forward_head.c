@@ -57,12 +57,24 @@ static void add_host(struct pbuf *out, const char *host, uint16_t port)
 	pbuf_add(out, "\r\n", 2);
 }
 
+static bool is_path(struct proxy_text path)
+{
+	for (size_t i = 0; i < path.size; i++) {
+		unsigned char byte = (unsigned char)path.data[i];
+
+		if (byte <= 0x20 || byte >= 0x7f || byte == '?' || byte == '#')
+			return false;
+	}
+	return path.size && path.data[0] == '/';
+}
+
 static void add_request_line(struct pbuf *out,
-			     const struct http1_request *request)
+			     const struct http1_request *request,
+			     struct proxy_text path)
 {
 	pbuf_text_add(out, request->method);
 	pbuf_add(out, " ", 1);
-	pbuf_text_add(out, request->path);
+	pbuf_text_add(out, path.data ? path : request->path);
 	if (request->query.data) {
 		pbuf_add(out, "?", 1);
 		pbuf_text_add(out, request->query);
@@ -149,8 +161,10 @@ const char *forward_head(struct exchange *exchange,
 
 	if (wrong)
 		return wrong;
+	if (verdict->path.data && !is_path(verdict->path))
+		return "its path is none";
 	exchange->reusable = !request->websocket;
-	add_request_line(out, request);
+	add_request_line(out, request, verdict->path);
 	add_host(out, exchange->host, request->port);
 	for (size_t i = 0; i < request->header_count; i++) {
 		struct proxy_text name = request->headers[i].name;

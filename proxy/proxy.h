@@ -45,6 +45,7 @@ struct proxy_question {
  * @allow: false unless said otherwise: a zeroed verdict denies
  * @host: where allowed, the canonical host to resolve and dial: a name, an
  *	IPv4 or a bare IPv6 address. It is also what the forwarded Host names.
+ * @path: where allowed, the path to ask for instead; data NULL: as asked
  * @status: of a denial (400-599, else 403) or an answer (200-599)
  * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
@@ -70,6 +71,7 @@ struct proxy_verdict {
 	bool respond;
 	unsigned int status;
 	const char *host;
+	struct proxy_text path;
 	const char *code;
 	const char *reason;
 	const char *rule;

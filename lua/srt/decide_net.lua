@@ -149,23 +149,33 @@ function Decider:connect(host, port, protocol, call)
   return decision
 end
 
----Stands in where nothing can call callbacks.
+---Where nothing can call callbacks.
 function decide_net.nobody()
   return false, "callbacks can't be called here"
 end
 
-local function subject_of(question, host, port, protocol)
+local function subject_of(question, host, port, protocol, path)
   local scheme = question.scheme or "http"
   local at = host:find(":", 1, true) and "[" .. host .. "]" or host
   if not ((scheme == "http" and port == 80) or (scheme == "https" and port == 443)) then
     at = at .. ":" .. port
   end
   return {
-    method = question.method, scheme = scheme, host = host, port = port, path = question.path,
+    method = question.method, scheme = scheme, host = host, port = port, path = path,
     query = question.query, target = question.target, headers = question.headers or {},
-    url = scheme .. "://" .. at .. question.path .. (question.query and "?" .. question.query or ""),
+    url = scheme .. "://" .. at .. path .. (question.query and "?" .. question.query or ""),
     conn = { host = host, port = port, protocol = protocol },
   }
+end
+
+-- A filter that judges one reading while the server serves another would be no filter.
+local function ambiguous(question, connection, why)
+  return deny({
+    reason = ("%s %s has %s, so servers differ on what it names"):format(shown(question.method),
+      shown(question.path), why),
+    rule = "network.ambiguousRequestTarget", code = "ambiguous-request-target", status = 400,
+    advice = "ask for the path in its plain form", host = connection.host, port = connection.port,
+  })
 end
 
 local ANY_NAME = "name"
@@ -223,9 +233,18 @@ function Decider:request(question, call)
   if connection.action ~= "allow" or #self.filterRequest == 0 then
     return connection
   end
-  local subject = subject_of(question, connection.host, connection.port, protocol)
+  local path, why = require("srt.target").read(question.path, self.network.ambiguousRequestTarget or "refuse")
+  if not path then
+    return ambiguous(question, connection, why)
+  end
+  local subject = subject_of(question, connection.host, connection.port, protocol, path)
   local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call or decide_net.nobody, subject)
-  return by_filter(self, connection, subject, answer)
+  local decision = by_filter(self, connection, subject, answer)
+  if path == question.path or decision.action ~= "allow" then
+    return decision
+  end
+  -- What was judged is what is asked for. A remembered decision is not ours to change.
+  return setmetatable({ path = path }, { __index = decision })
 end
 
 ---May an allowed host be reached at the address it resolved to?
@@ -249,16 +268,17 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, host, code, reason, rule, advice, status, set, remove, body}
+---@return table verdict {allow, respond, host, path, code, reason, rule, advice, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
-    return { allow = true, host = decision.host, set = decision.set, remove = decision.remove }
+    return { allow = true, host = decision.host, path = decision.path, set = decision.set,
+      remove = decision.remove }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
+  local rule = decision.rule and decision.rule .. where(decision.origin)
   return { allow = false, status = decision.status, code = decision.code or "blocked-by-policy",
-    reason = decision.reason or "denied by the policy", rule = decision.rule and decision.rule .. where(decision.origin),
-    advice = decision.advice, set = decision.headers, body = decision.body }
+    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice, set = decision.headers, body = decision.body }
 end
 
 ---Compiles the network part of a profile.

@@ -121,8 +121,8 @@ local network = section("Which destinations are reached, and who decides.", {
   stripResponseHeaders = later(list("string", "Response headers that are taken out.")),
   requireHostMatch = later(flag("Refuses requests whose Host names another host.")),
   refuseOpaqueTunnels = flag("Refuses tunnels that filterRequest can't see into."),
-  ambiguousRequestTarget = later(node("enum", "What happens to targets two readers could read in two ways.",
-    { values = { "refuse", "normalize", "allow" }, default = "refuse" })),
+  ambiguousRequestTarget = node("enum", "With a filterRequest: targets two readers could read in two ways.",
+    { values = { "refuse", "normalize", "allow" }, default = "refuse" }),
   allowPlaintextHeaderSet = flag("Lets filterRequest set credentials on plain HTTP."),
 })
 
