@@ -149,7 +149,6 @@ function Decider:connect(host, port, protocol, call)
   return decision
 end
 
----Where nothing can call callbacks.
 function decide_net.nobody()
   return false, "callbacks can't be called here"
 end
@@ -278,7 +277,8 @@ function decide_net.wire(decision)
   end
   local rule = decision.rule and decision.rule .. where(decision.origin)
   return { allow = false, status = decision.status, code = decision.code or "blocked-by-policy",
-    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice, set = decision.headers, body = decision.body }
+    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice,
+    set = decision.headers, body = decision.body }
 end
 
 ---Compiles the network part of a profile.
