@@ -303,16 +303,49 @@ static void test_shed(void **state)
 	leave(f, other);
 }
 
+/* A client that is served already is told, and may try again. */
+static void test_no_descriptor_for_upstream(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit old, low;
+	int client = connect_to(f->port), more[64], count = 0, origin;
+
+	pass_time(f, 20);
+	getrlimit(RLIMIT_NOFILE, &old);
+	low = old;
+	low.rlim_cur = 64;
+	setrlimit(RLIMIT_NOFILE, &low);
+	while (count < 64 && (more[count] = dup(0)) >= 0)
+		count++;
+	put_get(f, client, "/1", "");
+	want_in(get_head(f, client), "HTTP/1.1 503 Service Unavailable\r\n");
+	setrlimit(RLIMIT_NOFILE, &old);
+	while (count--)
+		close(more[count]);
+	want(f, client,
+	     "cannot connect to %s: too many open files (127.0.0.1)\n",
+	     authority);
+	origin = begin(f, client, "/2");
+	close(origin);
+	leave(f, client);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_reuse),    TEST(test_not_for_others),
-		TEST(test_not_kept), TEST(test_unsolicited),
-		TEST(test_retry),    TEST(test_no_retry),
-		TEST(test_stale),    TEST(test_time_limit),
-		TEST(test_bounds),   TEST(test_shed),
+		TEST(test_reuse),
+		TEST(test_not_for_others),
+		TEST(test_not_kept),
+		TEST(test_unsolicited),
+		TEST(test_retry),
+		TEST(test_no_retry),
+		TEST(test_stale),
+		TEST(test_time_limit),
+		TEST(test_bounds),
+		TEST(test_shed),
+		TEST(test_no_descriptor_for_upstream),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
