@@ -95,7 +95,7 @@ class Readers:
 
 
 # Inside the sandbox: [[piece, …], …] of latin-1 text on standard input, each list over a connection of its own; pieces
-# are sent with a pause between. Prints a list of all that came back.
+# are sent with a pause between; <FIN> ends our side. Prints a list of all that came back.
 CLIENT = r"""
 import json, socket, sys, time
 out = []
@@ -105,7 +105,8 @@ for pieces in json.load(sys.stdin):
     try:
         for i, piece in enumerate(pieces):
             if i: time.sleep(0.15)
-            s.sendall(piece.encode("latin-1"))
+            if piece == "<FIN>": s.shutdown(socket.SHUT_WR)
+            else: s.sendall(piece.encode("latin-1"))
         s.settimeout(4)
         while chunk := s.recv(65536): got += chunk
     except OSError as e:
