@@ -220,9 +220,11 @@ static int dial_address(struct dial *dial, const union address *address)
 	stream->connect.data = stream;
 	error = uv_tcp_connect(&stream->connect, &stream->tcp, &address->any,
 			       on_connect);
-	/* Kept connections make room, though only for the next. */
-	if (error == UV_EMFILE || error == UV_ENFILE)
-		pool_shed(dial->proxy);
+	/* Kept connections make room. */
+	if ((error == UV_EMFILE || error == UV_ENFILE) &&
+	    pool_shed(dial->proxy))
+		error = uv_tcp_connect(&stream->connect, &stream->tcp,
+				       &address->any, on_connect);
 	if (error) {
 		stream_close(stream, false);
 		return error;

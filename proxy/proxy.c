@@ -6,12 +6,16 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "proxy/internal.h"
 
-enum { ACCEPT_TURN = 64 }; /* clients taken before others get a turn */
+enum {
+	ACCEPT_TURN = 64,   /* clients taken before others get a turn */
+	FILES_OF_OURS = 32, /* descriptors that serve no client */
+};
 
 /**
  * struct listener - a listening socket; polled rather than uv_listen()ed, for
@@ -139,18 +143,43 @@ static bool is_passing(int error)
 	       error == ENETUNREACH;
 }
 
+/* A client is only let in where a descriptor is left for its upstream, too. */
+static unsigned int room_for_clients(const struct proxy *proxy)
+{
+	unsigned int most = proxy->limits.connections;
+	struct rlimit files;
+	rlim_t pairs;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY)
+		return most;
+	pairs = files.rlim_cur > FILES_OF_OURS + 2
+			? (files.rlim_cur - FILES_OF_OURS) / 2
+			: 1;
+	return pairs < most ? (unsigned int)pairs : most;
+}
+
+static void wait_for_files(struct listener *listener, const char *why)
+{
+	proxy_log(listener->proxy, "accept: %s; waiting", why);
+	pool_shed(listener->proxy);
+	uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
 	struct listener *listener = poll->data;
 	struct proxy *proxy = listener->proxy;
+	unsigned int most = room_for_clients(proxy);
 
 	(void)status;
 	(void)events;
 	for (int turn = 0; turn < ACCEPT_TURN && !proxy->closing; turn++) {
 		int fd;
 
-		if (proxy->client_count >= proxy->limits.connections) {
+		if (proxy->client_count >= most) {
 			listener_pause(listener);
+			if (most < proxy->limits.connections)
+				wait_for_files(listener, "descriptors are few");
 			return;
 		}
 		fd = accept4(listener->fd, NULL, NULL,
@@ -163,11 +192,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 			continue;
 		if (errno == EAGAIN)
 			return;
-		proxy_log(proxy, "accept: %s; waiting", strerror(errno));
-		/* Closed at the end of this turn, so the retry finds room. */
-		pool_shed(proxy);
 		listener_pause(listener);
-		uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
+		wait_for_files(listener, strerror(errno));
 		return;
 	}
 }

@@ -122,7 +122,8 @@ struct proxy_hooks {
  * @answer_ms: for an origin to begin its response (300000)
  * @buffer_bytes: of bytes held for all connections together; beyond the half
  *	less is read at once, beyond it long heads are refused (134217728)
- * @connections: client connections at once; more wait in the backlog (10000)
+ * @connections: client connections at once; more wait in the backlog (10000);
+ *	at most half as many as there may be descriptors
  * @tunnels: CONNECT tunnels at once; more are refused with 503 (10000)
  * @idle_upstreams: connections to origins kept for reuse (256)
  * @idle_upstreams_per_host: of them to one host and port (64)
