@@ -126,8 +126,12 @@ static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
 
 	luaL_checktype(L, table, LUA_TTABLE);
 	verdict->host = string_of(L, table, "host");
+	verdict->path = text_of(L, table, "path");
 	verdict->code = string_of(L, table, "code");
 	verdict->reason = string_of(L, table, "reason");
+	verdict->rule = string_of(L, table, "rule");
+	verdict->advice = string_of(L, table, "advice");
+	verdict->title = string_of(L, table, "title");
 	verdict->body = text_of(L, table, "body");
 	lua_getfield(L, table, "status");
 	verdict->status = (unsigned int)lua_tointeger(L, -1);
@@ -426,6 +430,13 @@ static struct proxy_limits read_limits(lua_State *L, int index)
 		limits.header_ms = limit(L, "headerSeconds", 1000);
 		limits.connect_ms = limit(L, "connectSeconds", 1000);
 		limits.connections = limit(L, "connections", 1);
+		limits.tunnels = limit(L, "tunnels", 1);
+		limits.idle_upstreams = limit(L, "upstreams", 1);
+		limits.idle_upstreams_per_host =
+			limit(L, "upstreamsPerHost", 1);
+		limits.upstream_idle_ms = limit(L, "upstreamSeconds", 1000);
+		limits.answer_ms = limit(L, "answerSeconds", 1000);
+		limits.buffer_bytes = limit(L, "bufferBytes", 1);
 	}
 	lua_pop(L, 1);
 	return limits;

@@ -18,6 +18,15 @@ void client_enter(struct client *client, enum client_state state)
 	client->state = state;
 	client->since = client_now(client);
 	client->again = true;
+	client->stream.large =
+		state == CLIENT_EXCHANGE || state == CLIENT_TUNNEL;
+}
+
+void client_tunnel(struct client *client)
+{
+	client->exchange->tunnel = true;
+	client->proxy->tunnel_count++;
+	client_enter(client, CLIENT_TUNNEL);
 }
 
 static void client_part_gone(struct client *client)
@@ -53,6 +62,8 @@ void client_close(struct client *client, bool reset)
 	stream_close(&client->stream, reset);
 	uv_close((uv_handle_t *)&client->timer, on_timer_closed);
 	client->exchange = NULL;
+	if (exchange && exchange->tunnel)
+		proxy->tunnel_count--;
 	exchange_free(exchange);
 	proxy_client_gone(proxy);
 }
@@ -124,6 +135,13 @@ static bool step_head(struct client *client)
 	if (size > 0)
 		return skip_blank(client, size) ||
 		       exchange_begin(client, (size_t)size);
+	if (input.size > PROXY_PATIENT &&
+	    client->proxy->held > client->proxy->limits.buffer_bytes) {
+		reply_failure(client, 503, "too-busy",
+			      "too much is held for all connections together "
+			      "(limits.bufferBytes)");
+		return true;
+	}
 	if (client->stream.eof)
 		client_enter(client, CLIENT_LINGER);
 	return client->stream.eof;
@@ -162,7 +180,7 @@ static bool step_drain(struct client *client)
 		client_next(client);
 		return true;
 	}
-	return step == HTTP1_PIECE;
+	return http1_goes_on(step);
 }
 
 /*
@@ -268,6 +286,10 @@ static uint64_t deadline_of(const struct client *client)
 	}
 	if (exchange && exchange->up && exchange->up->touched > touched)
 		touched = exchange->up->touched;
+	if (client->state == CLIENT_EXCHANGE &&
+	    exchange->response == RESPONSE_HEAD &&
+	    http1_body_done(&exchange->body))
+		return touched + limits->answer_ms;
 	return touched + limits->idle_ms;
 }
 

@@ -126,6 +126,8 @@ static void dial_fail(struct dial *dial, unsigned int status, const char *what,
 
 static void dial_exhausted(struct dial *dial)
 {
+	bool no_descriptor =
+		dial->error == UV_EMFILE || dial->error == UV_ENFILE;
 	char cause[128];
 	const struct dial_result result = {
 		.status = 403,
@@ -140,7 +142,10 @@ static void dial_exhausted(struct dial *dial)
 	snprintf(cause, sizeof(cause), "%s (%s)",
 		 dial->error ? uv_strerror(dial->error) : "no address",
 		 dial->tried);
-	dial_fail(dial, dial->error == UV_ETIMEDOUT ? 504 : 502,
+	dial_fail(dial,
+		  dial->error == UV_ETIMEDOUT ? 504
+		  : no_descriptor	      ? 503
+					      : 502,
 		  "cannot connect to", cause);
 }
 
@@ -215,6 +220,11 @@ static int dial_address(struct dial *dial, const union address *address)
 	stream->connect.data = stream;
 	error = uv_tcp_connect(&stream->connect, &stream->tcp, &address->any,
 			       on_connect);
+	/* Kept connections make room. */
+	if ((error == UV_EMFILE || error == UV_ENFILE) &&
+	    pool_shed(dial->proxy))
+		error = uv_tcp_connect(&stream->connect, &stream->tcp,
+				       &address->any, on_connect);
 	if (error) {
 		stream_close(stream, false);
 		return error;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a request head to the verdict to an upstream connection. */
+/* From a request head to the question, and the end of an exchange. */
 #include "proxy/internal.h"
-
-enum { LOG_TARGET = 200, CODE_MAX = 64 };
 
 void exchange_forget(struct exchange *exchange)
 {
@@ -33,6 +31,9 @@ void exchange_free(struct exchange *exchange)
 	}
 	exchange_forget(exchange);
 	pbuf_free(&exchange->forward);
+	pbuf_free(&exchange->announced);
+	pbuf_free(&exchange->trailers);
+	pbuf_free(&exchange->answer_trailers);
 	free(exchange->host);
 	free(exchange);
 }
@@ -50,7 +51,7 @@ enum http1_step exchange_check_body(const struct client *client,
 				       &piece, reason);
 		input.data += used;
 		input.size -= used;
-	} while (step == HTTP1_PIECE);
+	} while (http1_goes_on(step));
 	return step;
 }
 
@@ -94,6 +95,19 @@ static bool take_head(struct client *client, struct exchange *exchange,
 	return true;
 }
 
+/* RFC 9110 9.2.2, of the methods that are known */
+static bool is_idempotent(struct proxy_text method)
+{
+	static const char *const methods[] = { "GET", "HEAD", "OPTIONS", "PUT",
+					       "DELETE" };
+
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		if (proxy_text_equal(method, methods[i]))
+			return true;
+	}
+	return false;
+}
+
 static bool read_head(struct client *client, struct exchange *exchange,
 		      size_t size)
 {
@@ -107,14 +121,16 @@ static bool read_head(struct client *client, struct exchange *exchange,
 		return false;
 	}
 	exchange->is_head = proxy_text_equal(request->method, "HEAD");
+	exchange->json =
+		denial_wants_json(request->headers, request->header_count);
+	exchange->idempotent = is_idempotent(request->method);
 	exchange->close_after = request->close;
 	/* What follows a CONNECT is not its body. */
 	http1_body_start(&exchange->body, request->framing, request->length);
 	return true;
 }
 
-/* Body bytes that came along are read before anybody upstream sees any. */
-static bool check_early_body(struct client *client)
+bool exchange_check_early(struct client *client)
 {
 	const char *reason;
 
@@ -133,198 +149,8 @@ bool exchange_begin(struct client *client, size_t head_size)
 		client_close(client, false);
 		return false;
 	}
-	if (read_head(client, exchange, head_size) && check_early_body(client))
+	if (read_head(client, exchange, head_size) &&
+	    exchange_check_early(client))
 		ask(client);
 	return true;
-}
-
-static void log_verdict(const struct exchange *exchange, const char *word,
-			const char *reason)
-{
-	const struct http1_request *request = &exchange->request;
-	struct proxy_text target = request->target;
-	const char *mark = memchr(target.data, '?', target.size);
-	size_t size = mark ? (size_t)(mark - target.data) : target.size;
-
-	/* Queries may hold secrets. */
-	proxy_log(exchange->ask.client->proxy, "%s %.*s %.*s%s%s%s%s", word,
-		  (int)(request->method.size > 32 ? 32 : request->method.size),
-		  request->method.data,
-		  (int)(size > LOG_TARGET ? LOG_TARGET : size), target.data,
-		  mark || size > LOG_TARGET ? "..." : "", reason ? " (" : "",
-		  reason ? reason : "", reason ? ")" : "");
-}
-
-/* Must the connection end behind an answer given instead of upstream's? */
-static bool ends_here(const struct client *client)
-{
-	const struct exchange *exchange = client->exchange;
-	const struct http1_body *body = &exchange->body;
-
-	if (exchange->close_after || exchange->request.connect)
-		return true;
-	if (http1_body_done(body))
-		return false;
-	/* Whether the client still sends such a body cannot be known. */
-	if (exchange->request.expects && !stream_input(&client->stream).size)
-		return true;
-	return body->framing == HTTP1_LENGTH && body->left > PROXY_DRAIN;
-}
-
-static const char *code_of(const struct proxy_verdict *verdict)
-{
-	struct proxy_text code = proxy_text_of(verdict->code);
-
-	if (code.data && code.size <= CODE_MAX && http1_token(code))
-		return verdict->code;
-	return "blocked-by-policy";
-}
-
-static void deny(struct client *client, const struct proxy_verdict *verdict)
-{
-	struct exchange *exchange = client->exchange;
-	const char *reason = verdict->reason && verdict->reason[0]
-				     ? verdict->reason
-				     : "denied";
-	const struct reply reply = {
-		.status = verdict->status >= 400 && verdict->status <= 599
-				  ? verdict->status
-				  : 403,
-		.phrase = exchange->request.connect ? reason : NULL,
-		.code = code_of(verdict),
-		.reason = reason,
-		.body = verdict->body,
-		.set = verdict->set,
-		/* Bad headers make a denial plainer, not weaker. */
-		.set_count =
-			forward_check_edits(verdict) ? 0 : verdict->set_count,
-	};
-
-	log_verdict(exchange, "deny", reason);
-	reply_send(client, &reply, ends_here(client));
-}
-
-static void respond(struct client *client, const struct proxy_verdict *verdict)
-{
-	const struct reply reply = {
-		.status = verdict->status,
-		.body = verdict->body,
-		.set = verdict->set,
-		.set_count = verdict->set_count,
-	};
-	const char *wrong = NULL;
-
-	if (client->exchange->request.connect)
-		wrong = "a tunnel cannot be answered, only allowed or denied";
-	else if (verdict->status < 200 || verdict->status > 599)
-		wrong = "the status is not one of 200 to 599";
-	else
-		wrong = forward_check_edits(verdict);
-	if (wrong) {
-		reply_failure(client, 502, "bad-verdict",
-			      "the policy's answer is unusable: %s", wrong);
-		return;
-	}
-	log_verdict(client->exchange, "answer", NULL);
-	reply_send(client, &reply, ends_here(client));
-}
-
-static void tunnel_open(struct client *client)
-{
-	static const char done[] =
-		"HTTP/1.1 200 Connection established\r\n\r\n";
-
-	pbuf_add(&client->stream.out, done, sizeof(done) - 1);
-	client_enter(client, CLIENT_TUNNEL);
-}
-
-static void on_wake(void *owner)
-{
-	client_pump(owner);
-}
-
-static void on_dialled(void *owner, const struct dial_result *result)
-{
-	struct client *client = owner;
-	struct exchange *exchange = client->exchange;
-
-	exchange->dial = NULL;
-	if (!result->stream) {
-		/* A refusal by policy leaves the connection usable. */
-		struct reply reply = { .status = result->status,
-				       .code = result->code,
-				       .reason = result->text };
-
-		if (exchange->request.connect && result->status == 403)
-			reply.phrase = result->text;
-		proxy_log(client->proxy, "fail %s", result->text);
-		reply_send(client, &reply, ends_here(client));
-		client_pump(client);
-		return;
-	}
-	exchange->up = result->stream;
-	exchange->up->owner = client;
-	exchange->up->wake = on_wake;
-	if (exchange->request.connect) {
-		tunnel_open(client);
-	} else if (check_early_body(client)) {
-		pbuf_text_add(&exchange->up->out,
-			      pbuf_text(&exchange->forward));
-		pbuf_free(&exchange->forward);
-		client_enter(client, CLIENT_EXCHANGE);
-	}
-	client_pump(client);
-}
-
-static const char *prepare(struct exchange *exchange,
-			   const struct proxy_verdict *verdict)
-{
-	const char *wrong;
-
-	if (!verdict->host || !http1_host(proxy_text_of(verdict->host)))
-		return "it names no valid host";
-	exchange->host = strdup(verdict->host);
-	if (!exchange->host)
-		return "out of memory";
-	if (exchange->request.connect)
-		return NULL;
-	wrong = forward_head(exchange, verdict);
-	return wrong			  ? wrong
-	       : exchange->forward.failed ? "out of memory"
-					  : NULL;
-}
-
-static void allow(struct client *client, const struct proxy_verdict *verdict)
-{
-	struct exchange *exchange = client->exchange;
-	const char *wrong = prepare(exchange, verdict);
-
-	if (wrong) {
-		reply_failure(client, 502, "bad-verdict",
-			      "the policy's answer is unusable: %s", wrong);
-		return;
-	}
-	log_verdict(exchange, "allow", NULL);
-	exchange_forget(exchange);
-	client_enter(client, CLIENT_DIAL);
-	exchange->dial = dial_new(client->proxy, exchange->host,
-				  exchange->request.port, on_dialled, client);
-	if (exchange->dial)
-		dial_start(exchange->dial);
-	else
-		client_close(client, false);
-}
-
-void proxy_answer(struct proxy_ask *ask, const struct proxy_verdict *verdict)
-{
-	struct client *client = ask->client;
-
-	ask->open = false;
-	if (verdict->respond)
-		respond(client, verdict);
-	else if (verdict->allow)
-		allow(client, verdict);
-	else
-		deny(client, verdict);
-	client_pump(client);
 }

@@ -76,6 +76,7 @@ enum http1_framing {
  * @path: starts with '/'; @query: without '?', data NULL when absent
  * @minor: 0 or 1
  * @close: the client does not want the connection kept
+ * @trailers: TE says that trailers of the response are welcome
  * @expects: Expect: 100-continue
  * @websocket: asks for an upgrade to it, and has no body
  */
@@ -95,6 +96,7 @@ struct http1_request {
 	bool close;
 	bool expects;
 	bool websocket;
+	bool trailers;
 };
 
 /**
@@ -110,6 +112,7 @@ bool http1_request(struct http1_request *request, const char *head, size_t size,
  * struct http1_response - a response of an origin
  * @framing: of the body where the request and status allow one at all
  * @has_length: Content-Length is there, and @length is its value
+ * @close: the connection ends behind this response
  * @websocket: Upgrade names exactly that
  */
 struct http1_response {
@@ -121,6 +124,7 @@ struct http1_response {
 	uint8_t minor;
 	enum http1_framing framing;
 	bool has_length;
+	bool close;
 	bool websocket;
 };
 
@@ -169,9 +173,10 @@ struct http1_body {
 };
 
 enum http1_step {
-	HTTP1_MORE,  /* all given bytes are used, more are needed */
-	HTTP1_PIECE, /* a piece of the body came out */
-	HTTP1_END,   /* the body is complete; bytes behind it are not used */
+	HTTP1_MORE,    /* all given bytes are used, more are needed */
+	HTTP1_PIECE,   /* a piece of the body came out */
+	HTTP1_TRAILER, /* a piece of the trailer section came out */
+	HTTP1_END,     /* the body is complete; bytes behind it are not used */
 	HTTP1_BAD,
 };
 
@@ -181,14 +186,42 @@ void http1_body_start(struct http1_body *body, enum http1_framing framing,
 
 /**
  * http1_body_next() - one step through a body (RFC 9112 6 and 7.1)
- * @used: out: bytes taken; @piece: out, with HTTP1_PIECE: borrows from @data
- * @reason: out, with HTTP1_BAD: static text
+ * @used: out: bytes taken; @piece: out, with HTTP1_PIECE and HTTP1_TRAILER:
+ *	borrows from @data
+ * @reason: out: static text with HTTP1_BAD, else NULL
  *
- * Chunk extensions and trailer fields are checked and dropped.
+ * Chunk extensions are checked and dropped. Trailer fields come out as lines
+ * with their CRLF, all together at most HTTP1_TRAILER_MAX bytes.
  */
 enum http1_step http1_body_next(struct http1_body *body, const char *data,
 				size_t size, size_t *used,
 				struct proxy_text *piece, const char **reason);
+
+/** http1_goes_on() - did the step use bytes, and is there more to step? */
+static inline bool http1_goes_on(enum http1_step step)
+{
+	return step == HTTP1_PIECE || step == HTTP1_TRAILER;
+}
+
+/**
+ * http1_trailers() - read what HTTP1_TRAILER gave (RFC 9110 6.5)
+ * @headers: room for @capacity fields, borrowing from @section
+ * @count: out
+ */
+bool http1_trailers(struct proxy_text section, struct proxy_header *headers,
+		    size_t capacity, size_t *count);
+
+/**
+ * http1_trailing() - may a field of that name stand behind a body? Not what
+ * framing, routing, authentication, or the reading of the body rest on.
+ */
+bool http1_trailing(struct proxy_text name);
+
+/** http1_member() - next member of a comma list, trimmed; empty ones skipped */
+bool http1_member(struct proxy_text *list, struct proxy_text *member);
+
+/** http1_wants_trailers() - does a TE field accept trailers? */
+bool http1_wants_trailers(const struct proxy_header *headers, size_t count);
 
 /** http1_body_done() - was HTTP1_END reached (or is there no body)? */
 bool http1_body_done(const struct http1_body *body);

@@ -165,11 +165,42 @@ static enum http1_step plain_next(struct http1_body *body, const char *data,
 	return HTTP1_PIECE;
 }
 
+/*
+ * Is the next byte one of a trailer field? The CR of the line that ends the
+ * section is not.
+ */
+static bool in_trailer(const struct http1_body *body, char byte)
+{
+	return body->state == TRAILER_START
+		       ? byte != '\r'
+		       : body->state > TRAILER_START &&
+				 body->state < TRAILER_END_LF;
+}
+
+static enum http1_step trailer_next(struct http1_body *body, const char *data,
+				    size_t size, size_t *used,
+				    struct proxy_text *piece,
+				    const char **reason)
+{
+	size_t take = 0;
+
+	while (take < size && in_trailer(body, data[take])) {
+		*reason = chunk_byte(body, (unsigned char)data[take]);
+		if (*reason)
+			break;
+		take++;
+	}
+	*used += take;
+	*piece = (struct proxy_text){ data, take };
+	return *reason ? HTTP1_BAD : HTTP1_TRAILER;
+}
+
 enum http1_step http1_body_next(struct http1_body *body, const char *data,
 				size_t size, size_t *used,
 				struct proxy_text *piece, const char **reason)
 {
 	*used = 0;
+	*reason = NULL;
 	if (body->state == BODY_DONE)
 		return HTTP1_END;
 	if (body->framing != HTTP1_CHUNKED)
@@ -178,6 +209,9 @@ enum http1_step http1_body_next(struct http1_body *body, const char *data,
 		if (body->state == CHUNK_DATA)
 			return plain_next(body, data + *used, size - *used,
 					  used, piece);
+		if (in_trailer(body, data[*used]))
+			return trailer_next(body, data + *used, size - *used,
+					    used, piece, reason);
 		*reason = chunk_byte(body, (unsigned char)data[*used]);
 		if (*reason)
 			return HTTP1_BAD;

@@ -3,16 +3,20 @@
 #ifndef SRT_PROXY_INTERNAL_H
 #define SRT_PROXY_INTERNAL_H
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 
 #include "proxy/dial.h"
 #include "proxy/http1.h"
+#include "proxy/pool.h"
 #include "proxy/proxy.h"
 #include "proxy/stream.h"
 
 enum {
-	PROXY_SCRATCH = 65536,	/* one read */
+	PROXY_SCRATCH = 262144, /* one read of what flows on at once */
+	PROXY_READ = 16384,	/* one read of what has to be kept */
+	PROXY_PATIENT = 8192,	/* a head of that size is read to its end */
 	PROXY_AHEAD = 16384,	/* input kept for later before reading stops */
 	PROXY_DRAIN = 65536,	/* unread body worth reading to keep a client */
 	PROXY_LINGER_MS = 2000, /* for the client to read our last words */
@@ -33,8 +37,11 @@ struct proxy {
 	struct proxy_limits limits;
 	LIST_HEAD(client_list, client) clients;
 	LIST_HEAD(listener_list, listener) listeners;
+	struct pool pool;
 	char *scratch;
+	size_t held; /* by the buffers of all streams */
 	size_t refs;
+	unsigned int tunnel_count;
 	unsigned int client_count;
 	bool closing;
 };
@@ -60,12 +67,19 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
 /**
  * struct exchange - one request or tunnel and its answer
  * @head, @headers: what @request borrows from; freed once decided
- * @body: reads the client's body; @forward: the head to send upstream
+ * @body: reads the client's body
+ * @forward: the head to send upstream, kept while it may be sent again
+ * @announced: names of the trailer fields that may go up; @trailers: what
+ *	came of them; @answer_trailers: those of the response
  * @host: canonical, from the verdict; owned
  * @answer, @scan: read the response; @interim: 1xx seen
  * @chunk_down: the response's body goes out as chunks
  * @until_close: it goes out bare, so its end is the connection's
  * @started: some of the final response went to the client
+ * @reusable: the upstream connection may serve another request
+ * @reused: it has served one; @idempotent: the method is
+ * @json: refusals are told in JSON
+ * @tunnel: counts among the proxy's tunnels
  * @close_after: the client connection ends with this exchange
  */
 struct exchange {
@@ -75,6 +89,9 @@ struct exchange {
 	char *head;
 	struct proxy_header *headers;
 	struct pbuf forward;
+	struct pbuf announced;
+	struct pbuf trailers;
+	struct pbuf answer_trailers;
 	char *host;
 	struct dial *dial;
 	struct stream *up;
@@ -87,6 +104,11 @@ struct exchange {
 	bool chunk_down;
 	bool started;
 	bool until_close;
+	bool reusable;
+	bool reused;
+	bool idempotent;
+	bool tunnel;
+	bool json;
 	bool close_after;
 };
 
@@ -137,6 +159,9 @@ void client_accept(struct proxy *proxy, int fd);
 /** client_enter() - change the state */
 void client_enter(struct client *client, enum client_state state);
 
+/** client_tunnel() - from now on bytes both ways, unread */
+void client_tunnel(struct client *client);
+
 /** client_pump() - move on as far as possible; safe from within itself */
 void client_pump(struct client *client);
 
@@ -161,7 +186,31 @@ enum http1_step exchange_check_body(const struct client *client,
 /** exchange_forget() - free what only the question needed */
 void exchange_forget(struct exchange *exchange);
 
-/* forward.c: a plain request under way */
+/** exchange_check_early() - refuse a body that is bad as far as it is here */
+bool exchange_check_early(struct client *client);
+
+/* decision.c: what follows from a verdict */
+
+/** decision_ends() - must the connection end behind an answer of our own? */
+bool decision_ends(const struct client *client);
+
+/* upstream.c: the other side of an exchange */
+
+/** upstream_open() - take a kept connection or dial, then go on */
+void upstream_open(struct client *client);
+
+/**
+ * upstream_retry() - a kept connection ended: once more on a new one?
+ *
+ * Only where not one byte of a response had come, and the request may be made
+ * twice (RFC 9110 9.2.2, RFC 9112 9.3.1). False changes nothing.
+ */
+bool upstream_retry(struct client *client);
+
+/** upstream_release() - the response is complete: keep the connection or not */
+void upstream_release(struct client *client);
+
+/* forward_head.c: what goes up first */
 
 /** forward_head() - build the head for upstream; NULL or what is wrong */
 const char *forward_head(struct exchange *exchange,
@@ -170,8 +219,34 @@ const char *forward_head(struct exchange *exchange,
 /** forward_check_edits() - NULL, or why such headers cannot be set */
 const char *forward_check_edits(const struct proxy_verdict *verdict);
 
+/** head_add() - a header line; head_add_framing() - those of the body */
+void head_add(struct pbuf *out, const struct proxy_header *header);
+void head_add_framing(struct pbuf *out, enum http1_framing framing,
+		      uint64_t length);
+
+/* forward.c: a plain request under way */
+
 bool forward_step(struct client *client);
 void forward_expire(struct client *client);
+
+/** forward_fail() - an upstream failure, told where that is still possible */
+void forward_fail(struct client *client, unsigned int status,
+		  const char *cause);
+
+/** forward_piece() - bytes of a body, as a chunk where @chunked */
+void forward_piece(struct stream *to, bool chunked, struct proxy_text piece);
+
+/**
+ * forward_end() - what ends a chunked body
+ * @trailers: the section as it came, freed
+ * @announced: the only names that may pass, NULL for all that may trail
+ */
+void forward_end(struct stream *to, bool chunked, struct pbuf *trailers,
+		 const struct pbuf *announced);
+
+/* response.c: the way down */
+
+bool response_step(struct client *client);
 
 /* relay.c: tunnels */
 
@@ -183,17 +258,35 @@ bool relay_step(struct client *client);
  * struct reply - an answer
  * @phrase: reason phrase, cleaned before use; NULL for the standard one
  * @code: X-Proxy-Error; NULL for none
- * @reason: the body is this and a newline, unless @body has data
+ * @reason: of a refusal; with @title, @denied, @rule and @advice (each may be
+ *	NULL) it makes the body, unless @body has data
+ * @json: the client would rather read JSON
  */
 struct reply {
 	unsigned int status;
 	const char *phrase;
 	const char *code;
 	const char *reason;
+	const char *title;
+	const char *denied;
+	const char *rule;
+	const char *advice;
 	struct proxy_text body;
 	const struct proxy_header *set;
 	size_t set_count;
+	bool json;
 };
+
+/* denial.c: refusals that say why */
+
+/** denial_wants_json() - does Accept prefer application/json to text? */
+bool denial_wants_json(const struct proxy_header *headers, size_t count);
+
+/** denial_target() - method and target without its query, as a C string */
+void denial_target(struct pbuf *out, const struct http1_request *request);
+
+/** denial_body() - the body of a reply that has a reason and none of its own */
+void denial_body(struct pbuf *out, const struct reply *reply);
 
 /**
  * reply_send() - queue an answer and leave the exchange

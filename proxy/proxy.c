@@ -6,12 +6,16 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "proxy/internal.h"
 
-enum { ACCEPT_TURN = 64 }; /* clients taken before others get a turn */
+enum {
+	ACCEPT_TURN = 64,   /* clients taken before others get a turn */
+	FILES_OF_OURS = 32, /* descriptors that serve no client */
+};
 
 /**
  * struct listener - a listening socket; polled rather than uv_listen()ed, for
@@ -57,6 +61,37 @@ void proxy_log(struct proxy *proxy, const char *format, ...)
 	proxy->hooks.log(proxy->hooks.context, line);
 }
 
+static void set_defaults(struct proxy_limits *limits)
+{
+	static const struct proxy_limits defaults = {
+		.header_bytes = 65536,
+		.idle_ms = 300000,
+		.header_ms = 30000,
+		.connect_ms = 30000,
+		.answer_ms = 300000,
+		.buffer_bytes = 128 << 20,
+		.connections = 10000,
+		.tunnels = 10000,
+		.idle_upstreams = 256,
+		.idle_upstreams_per_host = 64,
+		.upstream_idle_ms = 30000,
+	};
+#define DEFAULT(name) limits->name = limits->name ? limits->name : defaults.name
+
+	DEFAULT(header_bytes);
+	DEFAULT(idle_ms);
+	DEFAULT(header_ms);
+	DEFAULT(connect_ms);
+	DEFAULT(answer_ms);
+	DEFAULT(buffer_bytes);
+	DEFAULT(connections);
+	DEFAULT(tunnels);
+	DEFAULT(idle_upstreams);
+	DEFAULT(idle_upstreams_per_host);
+	DEFAULT(upstream_idle_ms);
+#undef DEFAULT
+}
+
 int proxy_new(struct proxy **out, uv_loop_t *loop,
 	      const struct proxy_hooks *hooks,
 	      const struct proxy_limits *limits)
@@ -73,16 +108,8 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
 	proxy->refs = 1;
 	if (limits)
 		proxy->limits = *limits;
-	if (!proxy->limits.header_bytes)
-		proxy->limits.header_bytes = 65536;
-	if (!proxy->limits.idle_ms)
-		proxy->limits.idle_ms = 300000;
-	if (!proxy->limits.header_ms)
-		proxy->limits.header_ms = 30000;
-	if (!proxy->limits.connect_ms)
-		proxy->limits.connect_ms = 30000;
-	if (!proxy->limits.connections)
-		proxy->limits.connections = 4096;
+	set_defaults(&proxy->limits);
+	pool_init(proxy);
 	LIST_INIT(&proxy->clients);
 	LIST_INIT(&proxy->listeners);
 	*out = proxy;
@@ -116,18 +143,43 @@ static bool is_passing(int error)
 	       error == ENETUNREACH;
 }
 
+/* A client is only let in where a descriptor is left for its upstream, too. */
+static unsigned int room_for_clients(const struct proxy *proxy)
+{
+	unsigned int most = proxy->limits.connections;
+	struct rlimit files;
+	rlim_t pairs;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur == RLIM_INFINITY)
+		return most;
+	pairs = files.rlim_cur > FILES_OF_OURS + 2
+			? (files.rlim_cur - FILES_OF_OURS) / 2
+			: 1;
+	return pairs < most ? (unsigned int)pairs : most;
+}
+
+static void wait_for_files(struct listener *listener, const char *why)
+{
+	proxy_log(listener->proxy, "accept: %s; waiting", why);
+	pool_shed(listener->proxy);
+	uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
 	struct listener *listener = poll->data;
 	struct proxy *proxy = listener->proxy;
+	unsigned int most = room_for_clients(proxy);
 
 	(void)status;
 	(void)events;
 	for (int turn = 0; turn < ACCEPT_TURN && !proxy->closing; turn++) {
 		int fd;
 
-		if (proxy->client_count >= proxy->limits.connections) {
+		if (proxy->client_count >= most) {
 			listener_pause(listener);
+			if (most < proxy->limits.connections)
+				wait_for_files(listener, "descriptors are few");
 			return;
 		}
 		fd = accept4(listener->fd, NULL, NULL,
@@ -140,9 +192,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 			continue;
 		if (errno == EAGAIN)
 			return;
-		proxy_log(proxy, "accept: %s; waiting", strerror(errno));
 		listener_pause(listener);
-		uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
+		wait_for_files(listener, strerror(errno));
 		return;
 	}
 }
@@ -223,5 +274,6 @@ void proxy_close(struct proxy *proxy)
 		listener_close(listener);
 	while ((client = LIST_FIRST(&proxy->clients)))
 		client_close(client, false);
+	pool_close(proxy);
 	proxy_release(proxy);
 }

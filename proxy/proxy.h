@@ -45,16 +45,22 @@ struct proxy_question {
  * @allow: false unless said otherwise: a zeroed verdict denies
  * @host: where allowed, the canonical host to resolve and dial: a name, an
  *	IPv4 or a bare IPv6 address. It is also what the forwarded Host names.
+ * @path: where allowed, the path to ask for instead; data NULL: as asked
  * @status: of a denial (400-599, else 403) or an answer (200-599)
  * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
  *	reason phrase with control bytes removed). Never NULL on a denial.
+ * @rule: of a denial: what decided it, with file and line where known; the
+ *	body then also says what was denied
+ * @advice: of a denial: what to do instead
+ * @title: of a denial: a first line for its plain body
  * @respond: the answer is @status, @set and @body, not a denial. A CONNECT
  *	cannot be answered so.
  * @set: headers to set on the forwarded request (replacing all of that
  *	name), or those of the answer or denial
  * @remove: names of headers to take out of the forwarded request
- * @body: of an answer or denial; data NULL means the reason and a newline
+ * @body: of an answer or denial; data NULL means one made of @title, @reason,
+ *	@rule and @advice: lines, or JSON where Accept prefers that
  *
  * An unusable verdict (no valid @host; malformed headers or such that framing
  * or routing rest on: Host, Content-Length, Expect, Connection and the other
@@ -65,8 +71,12 @@ struct proxy_verdict {
 	bool respond;
 	unsigned int status;
 	const char *host;
+	struct proxy_text path;
 	const char *code;
 	const char *reason;
+	const char *rule;
+	const char *advice;
+	const char *title;
 	const struct proxy_header *set;
 	size_t set_count;
 	const struct proxy_text *remove;
@@ -109,14 +119,28 @@ struct proxy_hooks {
  * @idle_ms: a connection with nothing moving (300000)
  * @header_ms: from first byte of a head to its end (30000)
  * @connect_ms: dialling one destination, all addresses (30000)
- * @connections: client connections at once; more wait in the backlog (4096)
+ * @answer_ms: for an origin to begin its response (300000)
+ * @buffer_bytes: of bytes held for all connections together; beyond the half
+ *	less is read at once, beyond it long heads are refused (134217728)
+ * @connections: client connections at once; more wait in the backlog (10000);
+ *	at most half as many as there may be descriptors
+ * @tunnels: CONNECT tunnels at once; more are refused with 503 (10000)
+ * @idle_upstreams: connections to origins kept for reuse (256)
+ * @idle_upstreams_per_host: of them to one host and port (64)
+ * @upstream_idle_ms: how long one is kept (30000)
  */
 struct proxy_limits {
 	size_t header_bytes;
 	unsigned int idle_ms;
 	unsigned int header_ms;
 	unsigned int connect_ms;
+	unsigned int answer_ms;
+	size_t buffer_bytes;
 	unsigned int connections;
+	unsigned int tunnels;
+	unsigned int idle_upstreams;
+	unsigned int idle_upstreams_per_host;
+	unsigned int upstream_idle_ms;
 };
 
 /**

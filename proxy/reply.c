@@ -62,13 +62,6 @@ static void add_phrase(struct pbuf *out, const char *phrase)
 	pbuf_add(out, "\r\n", 2);
 }
 
-static struct proxy_text body_of(const struct reply *reply)
-{
-	if (reply->body.data || !reply->reason)
-		return reply->body;
-	return proxy_text_of(reply->reason);
-}
-
 static bool sets_type(const struct reply *reply)
 {
 	for (size_t i = 0; i < reply->set_count; i++) {
@@ -80,8 +73,12 @@ static bool sets_type(const struct reply *reply)
 
 static void add_fields(struct pbuf *out, const struct reply *reply)
 {
+	bool own = reply->reason && !reply->body.data;
+
 	if (!sets_type(reply) && (reply->reason || reply->body.size))
-		pbuf_format(out, "Content-Type: text/plain\r\n");
+		pbuf_format(out, "Content-Type: %s\r\n",
+			    own && reply->json ? "application/json"
+					       : "text/plain");
 	if (reply->code)
 		pbuf_format(out, "X-Proxy-Error: %s\r\n", reply->code);
 	if (reply->status == 405)
@@ -98,25 +95,26 @@ static void add_fields(struct pbuf *out, const struct reply *reply)
 void reply_send(struct client *client, const struct reply *reply, bool close)
 {
 	struct exchange *exchange = client->exchange;
-	struct pbuf *out = &client->stream.out;
-	struct proxy_text body = body_of(reply);
-	bool line = !reply->body.data && reply->reason;
+	struct pbuf *out = &client->stream.out, told = { 0 };
+	struct proxy_text body = reply->body;
 	bool bodiless = reply->status == 204 || reply->status == 304;
 
+	if (!body.data && reply->reason) {
+		denial_body(&told, reply);
+		body = pbuf_text(&told);
+	}
 	pbuf_format(out, "HTTP/1.1 %u ", reply->status);
 	add_phrase(out, reply->phrase ? reply->phrase
 				      : standard_phrase(reply->status));
 	add_fields(out, reply);
 	if (!bodiless)
-		pbuf_format(out, "Content-Length: %zu\r\n", body.size + line);
+		pbuf_format(out, "Content-Length: %zu\r\n", body.size);
 	if (close)
 		pbuf_format(out, "Connection: close\r\n");
 	pbuf_add(out, "\r\n", 2);
-	if (!bodiless && !(exchange && exchange->is_head)) {
+	if (!bodiless && !(exchange && exchange->is_head))
 		pbuf_text_add(out, body);
-		if (line)
-			pbuf_add(out, "\n", 1);
-	}
+	pbuf_free(&told);
 	if (!exchange) {
 		client_enter(client, CLIENT_LINGER);
 		return;
@@ -131,7 +129,9 @@ void reply_failure(struct client *client, unsigned int status, const char *code,
 	char reason[512];
 	const struct reply reply = { .status = status,
 				     .code = code,
-				     .reason = reason };
+				     .reason = reason,
+				     .json = client->exchange &&
+					     client->exchange->json };
 	va_list arguments;
 
 	va_start(arguments, format);

@@ -26,13 +26,27 @@ static void stream_wake(struct stream *stream)
 /* One scratch buffer serves all: it is filled and used up in one turn. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
-	struct proxy *proxy = stream_of((uv_tcp_t *)handle)->proxy;
+	struct stream *stream = stream_of((uv_tcp_t *)handle);
+	struct proxy *proxy = stream->proxy;
+	bool large =
+		stream->large && proxy->held < proxy->limits.buffer_bytes / 2;
 
 	(void)suggested;
 	if (!proxy->scratch)
 		proxy->scratch = malloc(PROXY_SCRATCH);
-	*buffer =
-		uv_buf_init(proxy->scratch, proxy->scratch ? PROXY_SCRATCH : 0);
+	*buffer = uv_buf_init(proxy->scratch, !proxy->scratch ? 0
+					      : large	      ? PROXY_SCRATCH
+							      : PROXY_READ);
+}
+
+/* Keeps the proxy's count of what all buffers hold. */
+static void account(struct stream *stream)
+{
+	size_t held = stream->in.capacity + stream->out.capacity +
+		      stream->flight.capacity;
+
+	stream->proxy->held += held - stream->held;
+	stream->held = held;
 }
 
 static void take_fresh(struct stream *stream)
@@ -68,6 +82,7 @@ static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
 		stream->fresh = (struct proxy_text){ NULL, 0 };
 	else
 		take_fresh(stream);
+	account(stream);
 }
 
 void stream_want(struct stream *stream, bool want)
@@ -183,7 +198,7 @@ static void start_write(struct stream *stream)
 	stream->flying = !stream->write_error;
 }
 
-void stream_flush(struct stream *stream)
+static void flush(struct stream *stream)
 {
 	if (stream->out.failed)
 		stream->write_error = UV_ENOMEM;
@@ -199,6 +214,12 @@ void stream_flush(struct stream *stream)
 		&stream->shutdown, (uv_stream_t *)&stream->tcp, on_shutdown);
 }
 
+void stream_flush(struct stream *stream)
+{
+	flush(stream);
+	account(stream);
+}
+
 void stream_end(struct stream *stream)
 {
 	stream->end_wanted = true;
@@ -212,6 +233,7 @@ static void on_close(uv_handle_t *handle)
 	pbuf_free(&stream->in);
 	pbuf_free(&stream->out);
 	pbuf_free(&stream->flight);
+	account(stream);
 	stream->closed(stream);
 }
 

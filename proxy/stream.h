@@ -17,6 +17,8 @@ struct proxy;
  * @in, @fresh: input not consumed yet: what was kept, or what just arrived in
  *	the proxy's shared scratch buffer. Read through stream_input().
  * @out, @flight: output not written yet; @flight is pinned by a uv_write
+ * @held: what its buffers hold of the proxy's count
+ * @large: what is read flows on at once, so much may be read
  * @touched: loop time when bytes last moved, ms
  * @eof: the peer has ended its side; @read_error, @write_error: negative
  */
@@ -34,8 +36,10 @@ struct stream {
 	struct pbuf flight;
 	struct proxy_text fresh;
 	uint64_t touched;
+	size_t held;
 	int read_error;
 	int write_error;
+	bool large;
 	bool eof;
 	bool reading;
 	bool flying;

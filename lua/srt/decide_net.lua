@@ -39,7 +39,8 @@ local function by_deny_list(host, port, rule)
     text = text .. ": " .. rule.reason
   end
   return deny({ reason = text, rule = ("network.deniedDomains %q"):format(rule.text), origin = rule.origin,
-    host = host, port = port })
+    host = host, port = port,
+    advice = not rule.reason and "use another host, or ask whoever wrote the policy to take the entry out" or nil })
 end
 
 local function not_listed(host, port, strict)
@@ -89,14 +90,27 @@ local function malformed(host, port, reason)
     status = 400, host = shown(host), port = port })
 end
 
----Decides a connection.
----@param host string as the client spelled it
----@param port integer
----@param protocol string "http", "connect", …
----@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
----@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
---- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
-function Decider:connect(host, port, protocol, call)
+local REMEMBERED = 1000 -- hosts as they were spelled
+
+---What the lists allow is the same for every request of a run, and most requests are for few hosts.
+local function remember(self, host, port, decision)
+  local ports = self.known[host]
+  if not ports then
+    if self.known_count >= REMEMBERED then
+      self.known, self.known_count = {}, 0
+    end
+    ports = {}
+    self.known[host], self.known_count = ports, self.known_count + 1
+  end
+  ports[port] = decision
+end
+
+---The part of a connection's decision that depends on host and port only.
+local function by_policy(self, host, port, protocol, call)
+  local ports = self.known[host]
+  if ports and ports[port] then
+    return ports[port]
+  end
   local canonical, reason = domain.canonical(host)
   if not canonical or canonical == "" then
     return malformed(host, port, reason or "it is empty")
@@ -110,35 +124,57 @@ function Decider:connect(host, port, protocol, call)
       :format(target(canonical, port), target(canonical, port)), rule = "network", host = canonical, port = port })
   end
   local decision = by_lists(self, canonical, port)
-  if not decision then
-    local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
-      { host = canonical, port = port, protocol = protocol, command = self.command })
-    decision = by_callback(self, canonical, port, answer)
+  if decision then
+    if decision.action == "allow" then remember(self, host, port, decision) end
+    return decision
   end
+  local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
+    { host = canonical, port = port, protocol = protocol, command = self.command })
+  return by_callback(self, canonical, port, answer)
+end
+
+---Decides a connection.
+---@param host string as the client spelled it
+---@param port integer
+---@param protocol string "http", "connect", …
+---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
+---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
+--- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
+function Decider:connect(host, port, protocol, call)
+  local decision = by_policy(self, host, port, protocol, call)
   if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
-      :format(target(canonical, port)), rule = "network.refuseOpaqueTunnels", host = canonical, port = port })
+      :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end
   return decision
 end
 
----Stands in where nothing can call callbacks.
 function decide_net.nobody()
   return false, "callbacks can't be called here"
 end
 
-local function subject_of(self, question, host, port, protocol)
+local function subject_of(self, question, host, port, protocol, path)
   local scheme = question.scheme or "http"
-  local at = target(host, port)
-  if (scheme == "http" and port == 80) or (scheme == "https" and port == 443) then
-    at = at:match("^(.*):%d+$")
+  local at = host:find(":", 1, true) and "[" .. host .. "]" or host
+  if not ((scheme == "http" and port == 80) or (scheme == "https" and port == 443)) then
+    at = at .. ":" .. port
   end
   return {
-    method = question.method, scheme = scheme, host = host, port = port, path = question.path,
+    method = question.method, scheme = scheme, host = host, port = port, path = path,
     query = question.query, target = question.target, headers = question.headers or {},
-    url = ("%s://%s%s%s"):format(scheme, at, question.path, question.query and "?" .. question.query or ""),
+    url = scheme .. "://" .. at .. path .. (question.query and "?" .. question.query or ""),
     conn = { host = host, port = port, protocol = protocol, command = self.command },
   }
+end
+
+-- A filter that judges one reading while the server serves another would be no filter.
+local function ambiguous(question, connection, why)
+  return deny({
+    reason = ("%s %s has %s, so servers differ on what it names"):format(shown(question.method),
+      shown(question.path), why),
+    rule = "network.ambiguousRequestTarget", code = "ambiguous-request-target", status = 400,
+    advice = "ask for the path in its plain form", host = connection.host, port = connection.port,
+  })
 end
 
 local ANY_NAME = "name"
@@ -196,9 +232,18 @@ function Decider:request(question, call)
   if connection.action ~= "allow" or #self.filterRequest == 0 then
     return connection
   end
-  local subject = subject_of(self, question, connection.host, connection.port, protocol)
+  local path, why = require("srt.target").read(question.path, self.network.ambiguousRequestTarget or "refuse")
+  if not path then
+    return ambiguous(question, connection, why)
+  end
+  local subject = subject_of(self, question, connection.host, connection.port, protocol, path)
   local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call or decide_net.nobody, subject)
-  return by_filter(self, connection, subject, answer)
+  local decision = by_filter(self, connection, subject, answer)
+  if path == question.path or decision.action ~= "allow" then
+    return decision
+  end
+  -- What was judged is what is asked for. A remembered decision is not ours to change.
+  return setmetatable({ path = path }, { __index = decision })
 end
 
 ---May an allowed host be reached at the address it resolved to?
@@ -222,15 +267,18 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, host, code, reason, status, set, remove, body}
+---@return table verdict {allow, respond, host, path, code, reason, rule, advice, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
-    return { allow = true, host = decision.host, set = decision.set, remove = decision.remove }
+    return { allow = true, host = decision.host, path = decision.path, set = decision.set,
+      remove = decision.remove }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
-  return { allow = false, status = decision.status, code = "blocked-by-policy",
-    reason = decision.reason or "denied by the policy", set = decision.headers, body = decision.body }
+  local rule = decision.rule and decision.rule .. where(decision.origin)
+  return { allow = false, status = decision.status, code = decision.code or "blocked-by-policy",
+    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice,
+    set = decision.headers, body = decision.body }
 end
 
 ---Compiles the network part of a profile.
@@ -247,6 +295,7 @@ function decide_net.compile(profile, facts)
     decideConnect = callbacks.decideConnect or {},
     filterRequest = callbacks.filterRequest or {},
     origins = callbacks.origins or {},
+    known = {}, known_count = 0,
   }, Decider)
 end
 

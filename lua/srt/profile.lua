@@ -132,6 +132,7 @@ local function network(values)
     strict = scalar(values, "network.strictAllowlist", false),
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
+    ambiguousRequestTarget = scalar(values, "network.ambiguousRequestTarget", "refuse"),
   }
   out.namesHost = naming(out.allowed)
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)

@@ -230,6 +230,9 @@ end
 
 local function split(edits)
   local keys, set, remove = {}, {}, {}
+  if next(edits) == nil then
+    return set, remove
+  end
   for key in pairs(edits) do
     keys[#keys + 1] = key
   end

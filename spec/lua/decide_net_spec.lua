@@ -119,6 +119,24 @@ describe("a request", function()
       { got.action, got.status, got.body, got.headers })
   end)
 
+  it("is not judged by one reading and served by another", function()
+    local filter = "filterRequest = function(r) return r.path ~= '/admin', 'no' end"
+    local got = request(filter, { path = "/x/../admin" })
+    assert.same({ "deny", 400, "ambiguous-request-target" }, { got.action, got.status, got.code })
+    assert.equal("ambiguous-request-target", decide_net.wire(got).code)
+    local normalize = "ambiguousRequestTarget = 'normalize', " .. filter
+    assert.equal("deny", request(normalize, { path = "/x/../admin" }).action)
+    assert.equal("deny", request(normalize, { path = "/%61dmin" }).action)
+    assert.equal("/a/b", decide_net.wire(request(normalize, { path = "/a//b" })).path)
+    assert.is_true(decide_net.wire(request(normalize, { path = "/a//b" })).allow)
+    assert.is_nil(decide_net.wire(request(normalize, { path = "/a/b" })).path)
+    assert.equal(400, request(normalize, { path = "/a%2fb" }).status)
+    got = request("ambiguousRequestTarget = 'allow', " .. filter, { path = "/x/../admin" })
+    assert.same({ "allow" }, { got.action, got.path })
+    -- Without a filter nothing rests on the path.
+    assert.equal("allow", request("", { path = "/x/../admin" }).action)
+  end)
+
   it("can be answered at once", function()
     local got = request("filterRequest = function() return srt.respond { body = 'hi' } end")
     assert.same({ "respond", 200, "hi" }, { got.action, got.status, got.body })

@@ -437,7 +437,7 @@ static void test_responses(void **state)
 
 /* clang-format off */
 
-/* @left: bytes behind the body; -1: refused; -2: more is wanted */
+/* @payload: with the trailer section behind it; @left: bytes behind the body; -1: refused; -2: more is wanted */
 struct body_row {
 	int line;
 	const char *input;
@@ -453,7 +453,7 @@ static const struct body_row bodies[] = {
 	{ ROW("A\r\n0123456789\r\n00\r\n\r\n"), "0123456789", 0 },
 	{ ROW("000000000000001\r\nx\r\n0\r\n\r\n"), "x", 0 },
 	{ ROW("5;ext=1\r\nhello\r\n0;x\r\n\r\n"), "hello", 0 },
-	{ ROW("1\r\na\r\n2\r\nbc\r\n0\r\nX-T: v\r\nY:\r\n\r\nZ"), "abc", 1 },
+	{ ROW("1\r\na\r\n2\r\nbc\r\n0\r\nX-T: v\r\nY:\r\n\r\nZ"), "abcX-T: v\r\nY:\r\n", 1 },
 	{ ROW("5\r\nhel"), "hel", -2 },
 	{ ROW("5\r\nhello\r\n0\r\n"), "hello", -2 },
 	{ ROW(""), "", -2 },
@@ -484,7 +484,8 @@ static const struct body_row bodies[] = {
 
 /* clang-format on */
 
-static int read_body(const struct body_row *row, size_t step, char *payload)
+static int read_body(const struct body_row *row, size_t step, char *payload,
+		     char *trailer)
 {
 	struct http1_body body;
 	size_t at = 0, have = 0;
@@ -499,6 +500,9 @@ static int read_body(const struct body_row *row, size_t step, char *payload)
 					&used, &piece, &reason)) {
 		case HTTP1_PIECE:
 			strncat(payload, piece.data, piece.size);
+			break;
+		case HTTP1_TRAILER:
+			strncat(trailer, piece.data, piece.size);
 			break;
 		case HTTP1_MORE:
 			assert_int_equal(used, have - at);
@@ -526,9 +530,12 @@ static void test_bodies(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(bodies); i++) {
 		for (size_t j = 0; j < COUNT(steps); j++) {
-			char payload[64] = "";
-			int left = read_body(&bodies[i], steps[j], payload);
+			char payload[64] = "", trailer[64] = "";
+			int left = read_body(&bodies[i], steps[j], payload,
+					     trailer);
 
+			if (left >= 0)
+				strcat(payload, trailer);
 			if (left == bodies[i].left &&
 			    !strcmp(payload, bodies[i].payload))
 				continue;
@@ -561,9 +568,32 @@ static void test_bounds_of_bodies(void **state)
 	fed = 2;
 	do
 		step = http1_body_next(&body, "x", 1, &used, &piece, &reason);
-	while (step == HTTP1_MORE && ++fed < 100000);
+	while (step == HTTP1_TRAILER && ++fed < 100000);
 	assert_int_equal(step, HTTP1_BAD);
 	assert_int_equal(fed, HTTP1_TRAILER_MAX);
+}
+
+static void test_trailers(void **state)
+{
+	static const char section[] = "X-T: v\r\nGrpc-Status: 0\r\n";
+	static const char *const kept_out[] = {
+		"Host",	      "Content-Length", "transfer-encoding",
+		"Connection", "Authorization",	"Set-Cookie",
+		"Trailer",    "Proxy-X",	"content-type"
+	};
+	struct proxy_text text = proxy_text_of(section);
+	struct proxy_header fields[2];
+	size_t count;
+
+	(void)state;
+	assert_true(http1_trailers(text, fields, 2, &count));
+	assert_int_equal(count, 2);
+	assert_true(proxy_text_equal(fields[1].name, "Grpc-Status"));
+	assert_true(proxy_text_equal(fields[1].value, "0"));
+	assert_true(http1_trailing(fields[1].name));
+	assert_false(http1_trailers(text, fields, 1, &count));
+	for (size_t i = 0; i < COUNT(kept_out); i++)
+		assert_false(http1_trailing(proxy_text_of(kept_out[i])));
 }
 
 static void test_plain_bodies(void **state)
@@ -636,6 +666,7 @@ int main(void)
 		cmocka_unit_test(test_responses),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_bounds_of_bodies),
+		cmocka_unit_test(test_trailers),
 		cmocka_unit_test(test_plain_bodies),
 		cmocka_unit_test(test_fields),
 	};

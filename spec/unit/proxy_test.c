@@ -1,395 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The proxy on a real loop, between a raw client and a scripted origin. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-#include "proxy/proxy.h"
-
-/*
- * Everything happens in one thread: whenever a test waits for bytes it turns
- * the loop, so hooks, timers and sockets move on in between.
- */
-
-enum { PATIENCE_MS = 5000, QUIET_MS = 60 };
-
-enum answer { ANSWER_ALLOW, ANSWER_GIVEN, ANSWER_HELD };
-
-struct fixture {
-	uv_loop_t loop;
-	struct proxy *proxy;
-	int port;
-	int origin;
-	int origin_port;
-	enum answer answer;
-	struct proxy_verdict verdict;
-	struct proxy_ask *held;
-	unsigned int decided;
-	unsigned int cancelled;
-	unsigned int checked;
-	const char *refused_address;
-	const char *host; /* canonical, where not as asked */
-	char asked[256];  /* the last question */
-	char address[64]; /* the last address checked */
-	char log[256];	  /* the last line */
-};
-
-/* Where the origin listens, for requests: "http://127.0.0.1:PORT". */
-static char base[64], authority[32];
-
-static void spin(struct fixture *f)
-{
-	uv_run(&f->loop, UV_RUN_NOWAIT);
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static void pass_time(struct fixture *f, unsigned int ms)
-{
-	for (uint64_t end = now_ms() + ms; now_ms() < end; usleep(500))
-		spin(f);
-}
-
-static void on_decide(void *context, struct proxy_ask *ask,
-		      const struct proxy_question *q)
-{
-	struct fixture *f = context;
-	struct proxy_verdict verdict = { .allow = true };
-	char host[300];
-
-	f->decided++;
-	snprintf(f->asked, sizeof(f->asked), "%s %.*s:%u %.*s %.*s %.*s%s%.*s",
-		 q->kind == PROXY_ASK_CONNECT ? "connect" : "request",
-		 (int)q->host.size, q->host.data, q->port, (int)q->method.size,
-		 q->method.data, (int)q->target.size, q->target.data,
-		 (int)q->path.size, q->path.data ? q->path.data : "",
-		 q->query.data ? "?" : "", (int)q->query.size,
-		 q->query.data ? q->query.data : "");
-	if (f->answer == ANSWER_HELD) {
-		f->held = ask;
-		return;
-	}
-	snprintf(host, sizeof(host), "%.*s", (int)q->host.size, q->host.data);
-	verdict.host = f->host ? f->host : host;
-	proxy_answer(ask, f->answer == ANSWER_GIVEN ? &f->verdict : &verdict);
-}
-
-static void on_cancelled(void *context, struct proxy_ask *ask)
-{
-	struct fixture *f = context;
-
-	assert_ptr_equal(ask, f->held);
-	f->held = NULL;
-	f->cancelled++;
-}
-
-static const char *on_check(void *context, const char *host, uint16_t port,
-			    const char *address)
-{
-	struct fixture *f = context;
-
-	assert_non_null(host);
-	assert_int_not_equal(port, 0);
-	f->checked++;
-	snprintf(f->address, sizeof(f->address), "%s", address);
-	if (f->refused_address && strstr(f->refused_address, address))
-		return "resolved to a loopback address";
-	return NULL;
-}
-
-static void on_log(void *context, const char *line)
-{
-	struct fixture *f = context;
-
-	snprintf(f->log, sizeof(f->log), "%s", line);
-}
-
-static int listen_on(int backlog, int *port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t size = sizeof(address);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(fd, backlog), 0);
-	getsockname(fd, (struct sockaddr *)&address, &size);
-	*port = ntohs(address.sin_port);
-	return fd;
-}
-
-static void start_proxy(struct fixture *f, const struct proxy_limits *limits)
-{
-	const struct proxy_hooks hooks = {
-		.context = f,
-		.decide = on_decide,
-		.cancelled = on_cancelled,
-		.check_address = on_check,
-		.log = on_log,
-	};
-
-	assert_int_equal(proxy_new(&f->proxy, &f->loop, &hooks, limits), 0);
-	assert_int_equal(proxy_listen(f->proxy, listen_on(64, &f->port)), 0);
-}
-
-static void stop_proxy(struct fixture *f)
-{
-	if (f->proxy)
-		proxy_close(f->proxy);
-	f->proxy = NULL;
-	assert_null(f->held);
-	uv_run(&f->loop, UV_RUN_DEFAULT);
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof(*f));
-
-	uv_loop_init(&f->loop);
-	start_proxy(f, NULL);
-	f->origin = listen_on(16, &f->origin_port);
-	fcntl(f->origin, F_SETFL, O_NONBLOCK);
-	snprintf(authority, sizeof(authority), "127.0.0.1:%d", f->origin_port);
-	snprintf(base, sizeof(base), "http://%s", authority);
-	*state = f;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	stop_proxy(f);
-	/* Anything left open would show here, anything not freed under ASan. */
-	assert_int_equal(uv_loop_close(&f->loop), 0);
-	close(f->origin);
-	free(f);
-	return 0;
-}
-
-static void restart_with(struct fixture *f, const struct proxy_limits *limits)
-{
-	stop_proxy(f);
-	start_proxy(f, limits);
-}
-
-static int connect_to(int port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET,
-				       .sin_port = htons((uint16_t)port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert_true(fd >= 0);
-	assert_int_equal(
-		connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	fcntl(fd, F_SETFL, O_NONBLOCK);
-	return fd;
-}
-
-static int accept_origin(struct fixture *f)
-{
-	for (uint64_t end = now_ms() + PATIENCE_MS; now_ms() < end;
-	     usleep(200)) {
-		int fd;
-
-		spin(f);
-		fd = accept4(f->origin, NULL, NULL,
-			     SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd >= 0)
-			return fd;
-	}
-	fail_msg("nobody connected to the origin; last log: %s", f->log);
-	return -1;
-}
-
-static void no_origin(struct fixture *f)
-{
-	pass_time(f, QUIET_MS);
-	assert_int_equal(accept(f->origin, NULL, NULL), -1);
-}
-
-static void put_bytes(struct fixture *f, int fd, const char *data, size_t size)
-{
-	uint64_t end = now_ms() + PATIENCE_MS;
-
-	while (size) {
-		ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
-
-		spin(f);
-		if (sent > 0) {
-			data += sent;
-			size -= (size_t)sent;
-		} else if (errno != EAGAIN || now_ms() > end) {
-			fail_msg("send: %s", strerror(errno));
-		}
-	}
-}
-
-/* Sends formatted text; %b and %a are not there, base and authority are. */
-static void put(struct fixture *f, int fd, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void put(struct fixture *f, int fd, const char *format, ...)
-{
-	char *text;
-	va_list arguments;
-	int size;
-
-	va_start(arguments, format);
-	size = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	assert_true(size >= 0);
-	put_bytes(f, fd, text, (size_t)size);
-	free(text);
-}
-
-/* A GET request through the proxy for @path at the origin. */
-static void put_get(struct fixture *f, int fd, const char *path,
-		    const char *fields)
-{
-	put(f, fd, "GET %s%s HTTP/1.1\r\nHost: %s\r\n%s\r\n", base, path,
-	    authority, fields);
-}
-
-static ssize_t get_some(struct fixture *f, int fd, char *data, size_t size)
-{
-	for (uint64_t end = now_ms() + PATIENCE_MS; now_ms() < end;
-	     usleep(200)) {
-		ssize_t got;
-
-		spin(f);
-		got = recv(fd, data, size, 0);
-		if (got >= 0 || errno != EAGAIN)
-			return got;
-	}
-	fail_msg("nothing came; last log: %s", f->log);
-	return -1;
-}
-
-static void want_bytes(struct fixture *f, int fd, const char *text, size_t size)
-{
-	char *got = calloc(1, size + 1);
-
-	for (size_t have = 0; have < size;) {
-		ssize_t more = get_some(f, fd, got + have, size - have);
-
-		have += more > 0 ? (size_t)more : 0;
-		if (more <= 0 || memcmp(got, text, have) != 0) {
-			print_error("wanted: %s\ngot: %s\n", text, got);
-			fail_msg("%s", more ? "other bytes" : "ended");
-		}
-	}
-	free(got);
-}
-
-/* Exactly these bytes come next. */
-static void want(struct fixture *f, int fd, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void want(struct fixture *f, int fd, const char *format, ...)
-{
-	char *text;
-	va_list arguments;
-	int size;
-
-	va_start(arguments, format);
-	size = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	assert_true(size >= 0);
-	want_bytes(f, fd, text, (size_t)size);
-	free(text);
-}
-
-/* Reads a head, byte by byte so that nothing behind it is taken. */
-static const char *get_head(struct fixture *f, int fd)
-{
-	static char head[70000];
-	size_t size = 0;
-
-	do {
-		if (get_some(f, fd, &head[size], 1) != 1)
-			fail_msg("no whole head: %.*s", (int)size, head);
-		head[++size] = '\0';
-	} while (!strstr(head, "\r\n\r\n") && size < sizeof(head) - 1);
-	return head;
-}
-
-static void want_in(const char *text, const char *part)
-{
-	if (!strstr(text, part))
-		fail_msg("\"%s\" is not in \"%s\"", part, text);
-}
-
-static void want_out(const char *text, const char *part)
-{
-	if (strcasestr(text, part))
-		fail_msg("\"%s\" is in \"%s\"", part, text);
-}
-
-static void want_end(struct fixture *f, int fd)
-{
-	char byte;
-	ssize_t got = get_some(f, fd, &byte, 1);
-
-	if (got != 0)
-		fail_msg("no end but %s",
-			 got > 0 ? "more bytes" : strerror(errno));
-}
-
-static void want_reset(struct fixture *f, int fd)
-{
-	char byte;
-
-	assert_int_equal(get_some(f, fd, &byte, 1), -1);
-	assert_int_equal(errno, ECONNRESET);
-}
-
-/* Neither bytes nor an end for a while. */
-static void want_quiet(struct fixture *f, int fd)
-{
-	char byte;
-
-	pass_time(f, QUIET_MS);
-	assert_int_equal(recv(fd, &byte, 1, MSG_PEEK), -1);
-	assert_int_equal(errno, EAGAIN);
-}
-
-static void reset(int fd)
-{
-	const struct linger linger = { 1, 0 };
-
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
-	close(fd);
-}
-
-/* Drains the client's side and closes it. */
-static void leave(struct fixture *f, int fd)
-{
-	close(fd);
-	spin(f);
-}
+#include "proxy_fixture.h"
 
 /* Requests */
 
@@ -406,7 +17,7 @@ static void test_get(void **state)
 	origin = accept_origin(f);
 	want(f, origin,
 	     "GET /a?q=1 HTTP/1.1\r\nHost: %s\r\nAccept: x\r\nX-Obs: \xff\r\n"
-	     "Connection: close\r\n\r\n",
+	     "TE: trailers\r\nConnection: TE\r\n\r\n",
 	     authority);
 	assert_string_equal(f->address, "127.0.0.1");
 	want_in(f->asked, "request 127.0.0.1:");
@@ -561,6 +172,62 @@ static void test_deny(void **state)
 	leave(f, client);
 }
 
+/* Who was denied learns what, by which rule, and what to do instead. */
+static void test_deny_in_full(void **state)
+{
+	static const struct {
+		const char *fields;
+		bool json;
+	} accepts[] = {
+		{ "", false },
+		{ "Accept: */*\r\n", false },
+		{ "Accept: application/json\r\n", true },
+		{ "Accept: application/json, text/plain, */*\r\n", true },
+		{ "Accept: text/html, application/json\r\n", false },
+		{ "Accept: text/html;q=0.5\r\n"
+		  "Accept: application/json; q=0.8\r\n",
+		  true },
+		{ "Accept: application/json;q=0, */*\r\n", false },
+	};
+	static const char lines[] =
+		"Connection blocked\n\"no\"\x01\ndenied: GET http://a.test/x\n"
+		"rule: r (p.lua:3)\ninstead: use b\n";
+	static const char json[] =
+		"{\"error\":\"blocked-by-policy\",\"status\":403,"
+		"\"denied\":\"GET http://a.test/x\","
+		"\"reason\":\"\\\"no\\\"\\u0001\",\"rule\":\"r (p.lua:3)\","
+		"\"instead\":\"use b\"}\n";
+	struct fixture *f = *state;
+	int client = connect_to(f->port);
+
+	f->answer = ANSWER_GIVEN;
+	f->verdict = (struct proxy_verdict){ .reason = "\"no\"\x01",
+					     .rule = "r (p.lua:3)",
+					     .advice = "use b",
+					     .title = "Connection blocked" };
+	for (size_t i = 0; i < sizeof(accepts) / sizeof(accepts[0]); i++) {
+		const char *type =
+			accepts[i].json ? "application/json" : "text/plain";
+		const char *head;
+
+		put(f, client,
+		    "GET http://a.test/x?secret HTTP/1.1\r\nHost: a.test\r\n"
+		    "%s\r\n",
+		    accepts[i].fields);
+		head = get_head(f, client);
+		want_in(head, type);
+		want_in(head, "X-Proxy-Error: blocked-by-policy\r\n");
+		want(f, client, "%s", accepts[i].json ? json : lines);
+	}
+	put(f, client,
+	    "CONNECT a.test:443 HTTP/1.1\r\nAccept: application/json\r\n\r\n");
+	want_in(get_head(f, client), "HTTP/1.1 403 \"no\"\r\n");
+	want(f, client,
+	     "{\"error\":\"blocked-by-policy\",\"status\":403,"
+	     "\"denied\":\"CONNECT a.test:443\",");
+	leave(f, client);
+}
+
 static void test_deny_with_large_body(void **state)
 {
 	struct fixture *f = *state;
@@ -653,8 +320,7 @@ static void test_edits(void **state)
 	origin = accept_origin(f);
 	want(f, origin,
 	     "GET / HTTP/1.1\r\nHost: %s\r\nB: c\r\n"
-	     "authorization: Bearer x\r\nX-New: 1\r\n"
-	     "Connection: close\r\n\r\n",
+	     "authorization: Bearer x\r\nX-New: 1\r\n\r\n",
 	     authority);
 	close(origin);
 	leave(f, client);
@@ -803,25 +469,26 @@ static void test_chunked_both_ways(void **state)
 
 	put(f, client,
 	    "POST %s/ HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n"
-	    "Trailer: X-T\r\n\r\n5;ext=1\r\nhello\r\n",
+	    "Trailer: X-T, Host\r\n\r\n5;ext=1\r\nhello\r\n",
 	    base, authority);
 	origin = accept_origin(f);
 	want(f, origin,
 	     "POST / HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n"
-	     "Connection: close\r\n\r\n5\r\nhello\r\n",
+	     "Trailer: X-T\r\n\r\n5\r\nhello\r\n",
 	     authority);
 	want_quiet(f, origin);
-	put(f, client, "6\r\n world\r\n0\r\nX-T: v\r\n\r\n");
-	want(f, origin, "6\r\n world\r\n0\r\n\r\n");
+	put(f, client, "6\r\n world\r\n0\r\nX-T: v\r\nX-Other: w\r\n\r\n");
+	/* What the head did not announce, the policy could not know of. */
+	want(f, origin, "6\r\n world\r\n0\r\nX-T: v\r\n\r\n");
 	put(f, origin,
 	    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
 	    "Trailer: X\r\n\r\n3;a\r\nabc\r\n");
 	want(f, client,
-	     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-	     "3\r\nabc\r\n");
-	put(f, origin, "1\r\nd\r\n0\r\nX: y\r\n\r\n");
-	want(f, client, "1\r\nd\r\n0\r\n\r\n");
-	want_end(f, origin);
+	     "HTTP/1.1 200 OK\r\nTrailer: X\r\n"
+	     "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n");
+	put(f, origin, "1\r\nd\r\n0\r\nX: y\r\nSet-Cookie: z\r\n\r\n");
+	want(f, client, "1\r\nd\r\n0\r\nX: y\r\n\r\n");
+	want_quiet(f, origin);
 	put_get(f, client, "/next", "");
 	close(origin);
 	answer_plainly(f, client, "/next");
@@ -1624,7 +1291,7 @@ static void test_slow_head(void **state)
 
 static void test_idle(void **state)
 {
-	const struct proxy_limits limits = { .idle_ms = 120 };
+	const struct proxy_limits limits = { .idle_ms = 120, .answer_ms = 120 };
 	struct fixture *f = *state;
 	int client, origin;
 
@@ -1661,6 +1328,91 @@ static void test_idle(void **state)
 	assert_non_null(f->held);
 	reset(client);
 	await_cancel(f, 1);
+}
+
+/* An answer may take its time where only it has it. */
+static void test_answer_time(void **state)
+{
+	const struct proxy_limits limits = { .idle_ms = 100, .answer_ms = 400 };
+	struct fixture *f = *state;
+	int client, origin;
+
+	restart_with(f, &limits);
+	client = connect_to(f->port);
+	put_get(f, client, "/", "");
+	origin = accept_origin(f);
+	get_head(f, origin);
+	pass_time(f, 200);
+	put(f, origin, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh");
+	want_in(get_head(f, client), "HTTP/1.1 200 ");
+	want(f, client, "h");
+	want_end(f, client);
+	close(origin);
+	leave(f, client);
+}
+
+static void test_tunnel_limit(void **state)
+{
+	const struct proxy_limits limits = { .tunnels = 1 };
+	struct fixture *f = *state;
+	int first, second, origin;
+
+	restart_with(f, &limits);
+	first = connect_to(f->port);
+	put(f, first, "CONNECT %s HTTP/1.1\r\n\r\n", authority);
+	origin = accept_origin(f);
+	want(f, first, "%s", established);
+	second = connect_to(f->port);
+	put(f, second, "CONNECT %s HTTP/1.1\r\n\r\n", authority);
+	want_in(get_head(f, second), "HTTP/1.1 503 Service Unavailable\r\n");
+	want(f, second, "1 tunnels are open (limits.tunnels)\n");
+	leave(f, second);
+	/* Plain requests are not counted, and an ended tunnel makes room. */
+	second = connect_to(f->port);
+	put_get(f, second, "/x", "");
+	answer_plainly(f, second, "/x");
+	leave(f, second);
+	close(origin);
+	leave(f, first);
+	pass_time(f, QUIET_MS);
+	first = connect_to(f->port);
+	put(f, first, "CONNECT %s HTTP/1.1\r\n\r\n", authority);
+	close(accept_origin(f));
+	want(f, first, "%s", established);
+	leave(f, first);
+}
+
+/* What is held for all together has a bound; who holds little is unhurt. */
+static void test_buffer_limit(void **state)
+{
+	enum { MANY = 40, HELD = 12000 };
+	const struct proxy_limits limits = { .buffer_bytes = 200000 };
+	struct fixture *f = *state;
+	char *field = calloc(1, HELD);
+	int clients[MANY], client, refused = 0;
+
+	memset(field, 'a', HELD - 1);
+	restart_with(f, &limits);
+	for (int i = 0; i < MANY; i++) {
+		clients[i] = connect_to(f->port);
+		put(f, clients[i], "GET / HTTP/1.1\r\nX: %s", field);
+	}
+	pass_time(f, QUIET_MS);
+	client = connect_to(f->port);
+	put_get(f, client, "/x", "");
+	answer_plainly(f, client, "/x");
+	leave(f, client);
+	for (int i = 0; i < MANY; i++) {
+		char got[13] = "";
+
+		if (recv(clients[i], got, 12, 0) > 0) {
+			assert_string_equal(got, "HTTP/1.1 503");
+			refused++;
+		}
+		close(clients[i]);
+	}
+	assert_in_range(refused, 10, MANY - 8);
+	free(field);
 }
 
 static void test_connection_limit(void **state)
@@ -1716,7 +1468,7 @@ static void test_no_descriptors(void **state)
 	       usage[1].ru_utime.tv_usec - usage[0].ru_utime.tv_usec;
 	setrlimit(RLIMIT_NOFILE, &before);
 	assert_int_equal(f->decided, 1);
-	want_in(f->log, "accept: Too many open files");
+	want_in(f->log, "accept: descriptors are few; waiting");
 	assert_in_range(used, 0, 100000);
 	want_in(get_head(f, second), "HTTP/1.1 403 Forbidden\r\n");
 	leave(f, second);
@@ -1745,6 +1497,7 @@ int main(void)
 		TEST(test_pipelining),
 		TEST(test_pipelined_denials),
 		TEST(test_deny),
+		TEST(test_deny_in_full),
 		TEST(test_deny_with_large_body),
 		TEST(test_respond),
 		TEST(test_edits),
@@ -1782,6 +1535,9 @@ int main(void)
 		TEST(test_client_disappears),
 		TEST(test_slow_head),
 		TEST(test_idle),
+		TEST(test_answer_time),
+		TEST(test_tunnel_limit),
+		TEST(test_buffer_limit),
 		TEST(test_connection_limit),
 		TEST(test_no_descriptors),
 		TEST(test_bad_hooks),

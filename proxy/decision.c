@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What becomes of a request when the policy has spoken. */
+#include "proxy/internal.h"
+
+enum { LOG_TARGET = 200, CODE_MAX = 64 };
+
+static void log_verdict(const struct exchange *exchange, const char *word,
+			const char *reason)
+{
+	const struct http1_request *request = &exchange->request;
+	struct proxy_text target = request->target;
+	const char *mark = memchr(target.data, '?', target.size);
+	size_t size = mark ? (size_t)(mark - target.data) : target.size;
+
+	/* Queries may hold secrets. */
+	proxy_log(exchange->ask.client->proxy, "%s %.*s %.*s%s%s%s%s", word,
+		  (int)(request->method.size > 32 ? 32 : request->method.size),
+		  request->method.data,
+		  (int)(size > LOG_TARGET ? LOG_TARGET : size), target.data,
+		  mark || size > LOG_TARGET ? "..." : "", reason ? " (" : "",
+		  reason ? reason : "", reason ? ")" : "");
+}
+
+/* Must the connection end behind an answer given instead of upstream's? */
+bool decision_ends(const struct client *client)
+{
+	const struct exchange *exchange = client->exchange;
+	const struct http1_body *body = &exchange->body;
+
+	if (exchange->close_after || exchange->request.connect)
+		return true;
+	if (http1_body_done(body))
+		return false;
+	/* Whether the client still sends such a body cannot be known. */
+	if (exchange->request.expects && !stream_input(&client->stream).size)
+		return true;
+	return body->framing == HTTP1_LENGTH && body->left > PROXY_DRAIN;
+}
+
+static const char *code_of(const struct proxy_verdict *verdict)
+{
+	struct proxy_text code = proxy_text_of(verdict->code);
+
+	if (code.data && code.size <= CODE_MAX && http1_token(code))
+		return verdict->code;
+	return "blocked-by-policy";
+}
+
+static void deny(struct client *client, const struct proxy_verdict *verdict)
+{
+	struct exchange *exchange = client->exchange;
+	const char *reason = verdict->reason && verdict->reason[0]
+				     ? verdict->reason
+				     : "denied";
+	struct pbuf target = { 0 };
+	struct reply reply = {
+		.status = verdict->status >= 400 && verdict->status <= 599
+				  ? verdict->status
+				  : 403,
+		.phrase = exchange->request.connect ? reason : NULL,
+		.code = code_of(verdict),
+		.reason = reason,
+		.title = verdict->title,
+		.rule = verdict->rule,
+		.advice = verdict->advice,
+		.body = verdict->body,
+		.set = verdict->set,
+		/* Bad headers make a denial plainer, not weaker. */
+		.set_count =
+			forward_check_edits(verdict) ? 0 : verdict->set_count,
+		.json = exchange->json,
+	};
+
+	if (verdict->rule) {
+		denial_target(&target, &exchange->request);
+		reply.denied = target.failed ? NULL : pbuf_text(&target).data;
+	}
+	log_verdict(exchange, "deny", reason);
+	reply_send(client, &reply, decision_ends(client));
+	pbuf_free(&target);
+}
+
+static void respond(struct client *client, const struct proxy_verdict *verdict)
+{
+	const struct reply reply = {
+		.status = verdict->status,
+		.body = verdict->body,
+		.set = verdict->set,
+		.set_count = verdict->set_count,
+	};
+	const char *wrong = NULL;
+
+	if (client->exchange->request.connect)
+		wrong = "a tunnel cannot be answered, only allowed or denied";
+	else if (verdict->status < 200 || verdict->status > 599)
+		wrong = "the status is not one of 200 to 599";
+	else
+		wrong = forward_check_edits(verdict);
+	if (wrong) {
+		reply_failure(client, 502, "bad-verdict",
+			      "the policy's answer is unusable: %s", wrong);
+		return;
+	}
+	log_verdict(client->exchange, "answer", NULL);
+	reply_send(client, &reply, decision_ends(client));
+}
+
+static const char *prepare(struct exchange *exchange,
+			   const struct proxy_verdict *verdict)
+{
+	const char *wrong;
+
+	if (!verdict->host || !http1_host(proxy_text_of(verdict->host)))
+		return "it names no valid host";
+	exchange->host = strdup(verdict->host);
+	if (!exchange->host)
+		return "out of memory";
+	if (exchange->request.connect)
+		return NULL;
+	wrong = forward_head(exchange, verdict);
+	return wrong			  ? wrong
+	       : exchange->forward.failed ? "out of memory"
+					  : NULL;
+}
+
+static void allow(struct client *client, const struct proxy_verdict *verdict)
+{
+	struct exchange *exchange = client->exchange;
+	const char *wrong = prepare(exchange, verdict);
+
+	if (wrong) {
+		reply_failure(client, 502, "bad-verdict",
+			      "the policy's answer is unusable: %s", wrong);
+		return;
+	}
+	log_verdict(exchange, "allow", NULL);
+	exchange_forget(exchange);
+	upstream_open(client);
+}
+
+void proxy_answer(struct proxy_ask *ask, const struct proxy_verdict *verdict)
+{
+	struct client *client = ask->client;
+
+	ask->open = false;
+	if (verdict->respond)
+		respond(client, verdict);
+	else if (verdict->allow)
+		allow(client, verdict);
+	else
+		deny(client, verdict);
+	client_pump(client);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The head of a request as it goes upstream. */
+#include <stdio.h>
+
+#include "proxy/internal.h"
+
+static bool is_edited(const struct proxy_verdict *verdict,
+		      struct proxy_text name)
+{
+	for (size_t i = 0; i < verdict->set_count; i++) {
+		if (proxy_text_same(verdict->set[i].name, name))
+			return true;
+	}
+	for (size_t i = 0; i < verdict->remove_count; i++) {
+		if (proxy_text_same(verdict->remove[i], name))
+			return true;
+	}
+	return false;
+}
+
+const char *forward_check_edits(const struct proxy_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->set_count; i++) {
+		if (!http1_token(verdict->set[i].name))
+			return "malformed header name";
+		if (!http1_value(verdict->set[i].value))
+			return "control byte in a header value";
+		if (http1_reserved(verdict->set[i].name))
+			return "headers of framing and routing cannot be set";
+	}
+	for (size_t i = 0; i < verdict->remove_count; i++) {
+		if (!http1_token(verdict->remove[i]))
+			return "malformed header name";
+		if (http1_reserved(verdict->remove[i]))
+			return "headers of framing and routing cannot be "
+			       "removed";
+	}
+	return NULL;
+}
+
+void head_add(struct pbuf *out, const struct proxy_header *header)
+{
+	pbuf_text_add(out, header->name);
+	pbuf_add(out, ": ", 2);
+	pbuf_text_add(out, header->value);
+	pbuf_add(out, "\r\n", 2);
+}
+
+/* Host comes from the verdict: what was decided is what is asked for. */
+static void add_host(struct pbuf *out, const char *host, uint16_t port)
+{
+	bool v6 = strchr(host, ':') != NULL;
+
+	pbuf_format(out, "Host: %s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
+	if (port != 80)
+		pbuf_format(out, ":%u", port);
+	pbuf_add(out, "\r\n", 2);
+}
+
+static bool is_path(struct proxy_text path)
+{
+	for (size_t i = 0; i < path.size; i++) {
+		unsigned char byte = (unsigned char)path.data[i];
+
+		if (byte <= 0x20 || byte >= 0x7f || byte == '?' || byte == '#')
+			return false;
+	}
+	return path.size && path.data[0] == '/';
+}
+
+static void add_request_line(struct pbuf *out,
+			     const struct http1_request *request,
+			     struct proxy_text path)
+{
+	pbuf_text_add(out, request->method);
+	pbuf_add(out, " ", 1);
+	pbuf_text_add(out, path.data ? path : request->path);
+	if (request->query.data) {
+		pbuf_add(out, "?", 1);
+		pbuf_text_add(out, request->query);
+	}
+	pbuf_format(out, " HTTP/1.1\r\n");
+}
+
+void head_add_framing(struct pbuf *out, enum http1_framing framing,
+		      uint64_t length)
+{
+	if (framing == HTTP1_CHUNKED)
+		pbuf_format(out, "Transfer-Encoding: chunked\r\n");
+	else if (framing == HTTP1_LENGTH)
+		pbuf_format(out, "Content-Length: %llu\r\n",
+			    (unsigned long long)length);
+}
+
+/* Of the fields that are forwarded, those which we write ourselves. */
+static bool is_own(struct proxy_text name)
+{
+	return proxy_text_is(name, "host") ||
+	       proxy_text_is(name, "content-length");
+}
+
+/*
+ * Schemes that authenticate a connection, not a request: whoever came next on
+ * it would speak with the same authority.
+ */
+static bool binds_connection(const struct proxy_header *header)
+{
+	struct proxy_text value = header->value;
+
+	return proxy_text_is(header->name, "authorization") &&
+	       ((value.size >= 4 && strncasecmp(value.data, "ntlm", 4) == 0) ||
+		(value.size >= 9 &&
+		 strncasecmp(value.data, "negotiate", 9) == 0));
+}
+
+/*
+ * Trailer fields come when the verdict is long past, so only those go up that
+ * the head announced, where the policy could see it, and that no edit names.
+ */
+static void announce_trailers(struct exchange *exchange,
+			      const struct proxy_verdict *verdict)
+{
+	const struct http1_request *request = &exchange->request;
+	struct pbuf *out = &exchange->announced;
+	struct proxy_text member;
+
+	for (size_t i = 0; i < request->header_count; i++) {
+		struct proxy_text list = request->headers[i].value;
+
+		if (!proxy_text_is(request->headers[i].name, "trailer"))
+			continue;
+		while (http1_member(&list, &member)) {
+			if (!http1_token(member) || !http1_trailing(member) ||
+			    is_edited(verdict, member))
+				continue;
+			if (out->size)
+				pbuf_add(out, ", ", 2);
+			pbuf_text_add(out, member);
+		}
+	}
+}
+
+static void add_connection(struct pbuf *out,
+			   const struct http1_request *request)
+{
+	if (request->websocket)
+		pbuf_format(out, "Connection: Upgrade\r\n"
+				 "Upgrade: websocket\r\n\r\n");
+	else if (request->trailers)
+		pbuf_format(out, "TE: trailers\r\nConnection: TE\r\n\r\n");
+	else
+		pbuf_add(out, "\r\n", 2);
+}
+
+const char *forward_head(struct exchange *exchange,
+			 const struct proxy_verdict *verdict)
+{
+	const struct http1_request *request = &exchange->request;
+	struct pbuf *out = &exchange->forward;
+	const char *wrong = forward_check_edits(verdict);
+
+	if (wrong)
+		return wrong;
+	if (verdict->path.data && !is_path(verdict->path))
+		return "its path is none";
+	exchange->reusable = !request->websocket;
+	add_request_line(out, request, verdict->path);
+	add_host(out, exchange->host, request->port);
+	for (size_t i = 0; i < request->header_count; i++) {
+		struct proxy_text name = request->headers[i].name;
+
+		if (is_own(name) || is_edited(verdict, name) ||
+		    http1_hop_by_hop(name, request->headers,
+				     request->header_count) ||
+		    (proxy_text_is(name, "expect") && !request->expects))
+			continue;
+		if (binds_connection(&request->headers[i]))
+			exchange->reusable = false;
+		head_add(out, &request->headers[i]);
+	}
+	for (size_t i = 0; i < verdict->set_count; i++) {
+		if (binds_connection(&verdict->set[i]))
+			exchange->reusable = false;
+		head_add(out, &verdict->set[i]);
+	}
+	head_add_framing(out, request->framing, request->length);
+	if (request->framing == HTTP1_CHUNKED)
+		announce_trailers(exchange, verdict);
+	if (exchange->announced.size) {
+		pbuf_add(out, "Trailer: ", 9);
+		pbuf_text_add(out, pbuf_text(&exchange->announced));
+		pbuf_add(out, "\r\n", 2);
+	}
+	add_connection(out, request);
+	return NULL;
+}
