@@ -54,6 +54,18 @@ struct proxy_ask {
 	bool open; /* asked and neither answered nor cancelled */
 };
 
+/**
+ * struct fixed - where all clients of a listener go
+ * @name: host and port, as logs show them; owned
+ * @host_size: of the host, that @name begins with; 0 where @opener connects
+ */
+struct fixed {
+	char *name;
+	size_t host_size;
+	uint16_t port;
+	struct proxy_opener opener;
+};
+
 /* Where the response of an exchange stands. */
 enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
 
@@ -67,6 +79,8 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @until_close: it goes out bare, so its end is the connection's
  * @started: some of the final response went to the client
  * @close_after: the client connection ends with this exchange
+ * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
+ * @opener: of a raw one that needs no verdict
  */
 struct exchange {
 	struct proxy_ask ask;
@@ -88,6 +102,8 @@ struct exchange {
 	bool started;
 	bool until_close;
 	bool close_after;
+	bool raw;
+	struct proxy_opener opener;
 };
 
 enum client_state {
@@ -131,8 +147,11 @@ struct client {
 
 /* client.c: the life of a connection */
 
-/** client_accept() - serve a connected socket; takes @fd in any case */
-void client_accept(struct proxy *proxy, int fd);
+/**
+ * client_accept() - serve a connected socket; takes @fd in any case
+ * @to: where all go, or NULL for HTTP
+ */
+void client_accept(struct proxy *proxy, int fd, const struct fixed *to);
 
 /** client_enter() - change the state */
 void client_enter(struct client *client, enum client_state state);
@@ -152,6 +171,10 @@ void client_next(struct client *client);
 /* exchange.c: from head to verdict to upstream */
 
 bool exchange_begin(struct client *client, size_t head_size);
+
+/** exchange_ask() - have the hook decide */
+void exchange_ask(struct client *client);
+
 void exchange_free(struct exchange *exchange);
 
 /** exchange_check_body() - look at the body bytes held, without using them */
@@ -177,6 +200,11 @@ void forward_expire(struct client *client);
 
 bool relay_step(struct client *client);
 
+/* fixed.c: clients that speak no proxy protocol */
+
+/** fixed_begin() - the client is new; it may be closed when this returns */
+void fixed_begin(struct client *client, const struct fixed *to);
+
 /* reply.c: answers of our own */
 
 /**
@@ -196,7 +224,7 @@ struct reply {
 };
 
 /**
- * reply_send() - queue an answer and leave the exchange
+ * reply_send() - queue an answer and leave the exchange; a raw client is reset
  * @close: the connection ends behind it
  */
 void reply_send(struct client *client, const struct reply *reply, bool close);
