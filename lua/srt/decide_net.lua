@@ -8,6 +8,9 @@ local decide_net = {}
 local Decider = {}
 Decider.__index = Decider
 
+-- Protocols whose bytes filterRequest does not see.
+local OPAQUE = { connect = true, loopback = true }
+
 local function target(host, port)
   return host:find(":", 1, true) and ("[%s]:%d"):format(host, port) or ("%s:%d"):format(host, port)
 end
@@ -115,7 +118,7 @@ function Decider:connect(host, port, protocol, call)
       { host = canonical, port = port, protocol = protocol })
     decision = by_callback(self, canonical, port, answer)
   end
-  if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
+  if decision.action == "allow" and OPAQUE[protocol] and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
       :format(target(canonical, port)), rule = "network.refuseOpaqueTunnels", host = canonical, port = port })
   end

@@ -40,7 +40,11 @@ function plan_text.each(plan, say)
     or "landlock: no write layer")
   say("signals: " .. (plan.scopeSignals and "none leaves the sandbox" or "none to the caller's process group"))
   say(("capabilities: 0x%x"):format(plan.caps))
-  for _, port in ipairs(plan.listen) do say("proxy: 127.0.0.1:" .. port .. " inside") end
+  for _, point in ipairs(plan.listen) do
+    local place = (point.address:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(point.address, point.port)
+    say(point.purpose == "loopback" and ("loopback: %s inside leads to the host's %s:%d"):format(place, point.host,
+      point.port) or ("proxy: %s inside (%s)"):format(place, point.purpose))
+  end
   if #plan.listen == 0 then say("network: loopback only") end
 end
 

@@ -107,15 +107,13 @@ local function ranges(values)
   return out
 end
 
----Is a host named by an entry of its own? Such a destination is the host's, also where it is called localhost.
-local function naming(allowed)
-  local hosts = {}
-  for _, rule in ipairs(allowed) do
-    if rule.kind == "exact" then
-      hosts[rule.host] = true
-    end
+local function published(values)
+  local out = {}
+  for i, entry in ipairs(list_of(values, "network.publishPorts")) do
+    out[i] = assert(require("srt.publish").parse(entry.value))
+    out[i].origin = entry.origin
   end
-  return function(host) return hosts[host] == true end
+  return out
 end
 
 local function network(values)
@@ -127,8 +125,8 @@ local function network(values)
     strict = scalar(values, "network.strictAllowlist", false),
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
+    publish = published(values),
   }
-  out.namesHost = naming(out.allowed)
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   return out
 end

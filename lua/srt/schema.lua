@@ -103,7 +103,7 @@ local network = section("Which destinations are reached, and who decides.", {
   allowLocalBinding = flag("Has no effect on Linux.", { warn = "has no effect on Linux: the command has a network "
     .. "of its own, where it may listen on any port" }),
   allowMachLookup = elsewhere(list("string", "Mach services."), MACOS),
-  publishPorts = later(list(PORT, "Ports inside that the host may reach.")),
+  publishPorts = list("published", "Ports inside that the host may reach."),
   transparent = later(flag("Serves programs that ignore proxy variables.")),
   tlsTerminate = tls_terminate,
   parentProxy = later(section("A proxy to leave by.", {

@@ -70,7 +70,7 @@ end)
 
 describe("keys that can't be held", function()
   it("stop a run, and are listed for check", function()
-    local text = 'return { network = { tlsTerminate = {} }, filesystem = { denyDelete = { "x" } } }'
+    local text = 'return { network = { tlsTerminate = {} }, filesystem = { disabled = true } }'
     local profile, problems = support.resolve(text)
     assert.is_nil(profile)
     assert.equal(2, #problems)
@@ -89,14 +89,6 @@ describe("network", function()
     assert.is_false(enabled("filterRequest = print"))
     assert.is_false(enabled("decideConnect = print, strictAllowlist = true"))
     assert.is_false(enabled('deniedDomains = { "*" }'))
-  end)
-
-  it("knows which hosts an entry of their own names", function()
-    local text = 'return { network = { allowedDomains = { "localhost:5432", "[::1]", "*.a.test" } } }'
-    local net = assert(support.resolve(text))
-      .network
-    assert.same({ true, true, false, false }, { net.namesHost("localhost"), net.namesHost("::1"),
-      net.namesHost("127.0.0.1"), net.namesHost("a.test") })
   end)
 
   it("gives a denied rule its reason", function()
