@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command's environment: the caller's, then what leads tools to the proxy, then what the policy says.
 --
--- The proxy needs no password, so nothing here is secret. What stands in files of the user's (npm, git, cargo) and names
--- another proxy is overridden, since that one can't be reached from inside.
+-- The proxy needs no password, so nothing here is secret. What stands in files of the user's (npm, git, cargo) and
+-- names another proxy is overridden, since that one can't be reached from inside.
 
 local environment = {}
 
@@ -74,7 +74,8 @@ environment.VARIABLES = {
     why = "servers inside are reached directly; private ranges are not listed, for they have no route of their own" },
   { names = both("NO_GRPC_PROXY"), value = no_proxy, why = "gRPC asks this one first" },
   { names = { "NODE_USE_ENV_PROXY" }, value = on, why = "fetch and http of Node 22.21 and 24.5 on" },
-  { names = { "npm_config_proxy", "npm_config_https_proxy" }, value = url, why = "npm, pnpm, yarn 1: wins over .npmrc" },
+  { names = { "npm_config_proxy", "npm_config_https_proxy" }, value = url,
+    why = "npm, pnpm, yarn 1: wins over .npmrc" },
   { names = { "npm_config_noproxy" }, value = no_proxy, why = "the same for what is reached directly" },
   { names = { "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" }, value = url,
     why = "yarn from 2 on reads no other; it has no name for hosts to reach directly and refuses unknown ones" },

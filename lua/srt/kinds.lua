@@ -15,8 +15,8 @@ local EXPECTED = {
   range = "an IP address or range as a string", name = "the name of an environment variable",
   table = "a table", record = "a table", map = "a table of names and values", any = "anything",
 }
-local PLURAL = { path = "paths", protected = "names", domain = "hosts", published = "ports", range = "addresses", string = "strings",
-  integer = "numbers", name = "names", record = "tables", any = "names or tables" }
+local PLURAL = { path = "paths", protected = "names", domain = "hosts", published = "ports", range = "addresses",
+  string = "strings", integer = "numbers", name = "names", record = "tables", any = "names or tables" }
 
 ---What a key takes, in words.
 ---@param node table

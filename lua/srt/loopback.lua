@@ -22,6 +22,14 @@ function loopback.addresses(host)
   return nil
 end
 
+---How a point is shown: what it is inside, and where it leads.
+---@param point table
+---@return string, string
+function loopback.text(point)
+  return (point.address:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(point.address, point.port),
+    ("the host's %s:%d"):format(point.host:find(":", 1, true) and "[" .. point.host .. "]" or point.host, point.port)
+end
+
 -- Denied under any name that a client may call it by: a listener does not hear names.
 local function denied(decider, host, address, port)
   return decider.denied(host, port) or decider.denied(address, port)

@@ -41,9 +41,11 @@ function plan_text.each(plan, say)
   say("signals: " .. (plan.scopeSignals and "none leaves the sandbox" or "none to the caller's process group"))
   say(("capabilities: 0x%x"):format(plan.caps))
   for _, point in ipairs(plan.listen) do
-    local place = (point.address:find(":", 1, true) and "[%s]:%d" or "%s:%d"):format(point.address, point.port)
-    say(point.purpose == "loopback" and ("loopback: %s inside leads to the host's %s:%d"):format(place, point.host,
-      point.port) or ("proxy: %s inside (%s)"):format(place, point.purpose))
+    if point.purpose == "loopback" then
+      say(("loopback: %s inside leads to %s"):format(require("srt.loopback").text(point)))
+    else
+      say(("proxy: %s:%d inside (%s)"):format(point.address, point.port, point.purpose))
+    end
   end
   if #plan.listen == 0 then say("network: loopback only") end
 end

@@ -115,8 +115,8 @@ local function start_proxy(loaded, plan, listeners, say)
         decision = decider:request(question, call)
       end
       if say then
-        say(("%s %s:%d: %s%s"):format(question.method or question.kind:upper(), question.host, question.port, decision.action,
-          decision.reason and ": " .. decision.reason or ""))
+        say(("%s %s:%d: %s%s"):format(question.method or question.kind:upper(), question.host, question.port,
+          decision.action, decision.reason and ": " .. decision.reason or ""))
         if decision.detail then say(decision.detail) end
       end
       return net.wire(decision)
@@ -127,10 +127,10 @@ local function start_proxy(loaded, plan, listeners, say)
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
   for i, point in ipairs(plan.listen) do
-    local ok, why = true, nil
+    local ok, why
     if listeners[i] < 0 then
-      -- No IPv6 on this machine.
-      ok = point.address:find(":", 1, true) ~= nil
+      -- Only where this machine has no IPv6.
+      ok = point.address:find(":", 1, true)
     elseif point.purpose == "loopback" then
       ok, why = proxy:forward(listeners[i], point.host, point.port)
     else
