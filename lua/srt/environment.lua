@@ -12,7 +12,10 @@ end
 
 local function url(way) return way.url end
 local function socks(way) return way.socks end
-local function no_proxy(way) return table.concat(way.direct, ",") end
+local function no_proxy(way)
+  -- Node and Python compare the address with its brackets, curl and others without.
+  return (table.concat(way.direct, ","):gsub("::1", "::1,[::1]"))
+end
 local function on() return "1" end
 local function never() return nil end
 

@@ -23,7 +23,7 @@ class Environment(Case):
             self.assertFalse([value for value in env.values() if "corp" in value or "secret" in value])
         for name in ("HTTP_PROXY", "https_proxy", "ALL_PROXY", "npm_config_proxy", "CARGO_HTTP_PROXY"):
             self.assertEqual(URL, opened[name])
-        self.assertEqual("localhost,127.0.0.1,::1", opened["NO_PROXY"])
+        self.assertEqual("localhost,127.0.0.1,::1,[::1]", opened["NO_PROXY"])
 
     @as_everyone
     def test_the_policy_has_the_last_word(self):

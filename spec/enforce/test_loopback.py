@@ -132,6 +132,8 @@ for host in 127.0.0.1 localhost; do curl -s -o /dev/null -w '%{http_code}\\n' ht
         with Echo() as echo:
             for policy in ("{}", allow("a.test:80"), allow("localhost:%d" % echo.port), allow("10.0.0.1")):
                 self.assertEqual("200\n200\n", self.run_sh(script, policy).out, policy)
+                six = script.replace("--bind 127.0.0.1", "--bind ::1").replace("http://127.0.0.1:", "http://[::1]:")
+                self.assertEqual("200\n", self.run_sh(six.replace("127.0.0.1 localhost", "[::1]"), policy).out, policy)
 
     @as_everyone
     def test_what_a_filter_has_to_see_goes_by_the_proxy(self):

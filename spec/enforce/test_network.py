@@ -81,7 +81,7 @@ class Clients(Network):
                 self.assertEqual("http://127.0.0.1:3128", env[name])
                 self.assertEqual(env[name], env[name.lower()])
             for name in ("NO_PROXY", "no_proxy"):
-                self.assertEqual("localhost,127.0.0.1,::1", env[name])
+                self.assertEqual("localhost,127.0.0.1,::1,[::1]", env[name])
 
     @as_everyone
     def test_curl(self):

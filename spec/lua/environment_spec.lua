@@ -69,10 +69,10 @@ describe("the environment", function()
   it("leaves loopback to servers inside, and nothing that the policy allows", function()
     local map = env(OPEN)
     for _, name in ipairs({ "NO_PROXY", "no_proxy", "NO_GRPC_PROXY", "npm_config_noproxy", "GLOBAL_AGENT_NO_PROXY" }) do
-      assert.equal("localhost,127.0.0.1,::1", map[name])
+      assert.equal("localhost,127.0.0.1,::1,[::1]", map[name])
     end
-    assert.equal("127.0.0.1,::1", env('network = { allowedDomains = { "localhost" } }').NO_PROXY)
-    assert.equal("localhost,127.0.0.1,::1",
+    assert.equal("127.0.0.1,::1,[::1]", env('network = { allowedDomains = { "localhost" } }').NO_PROXY)
+    assert.equal("localhost,127.0.0.1,::1,[::1]",
       env('network = { allowedDomains = { "localhost:80", "10.0.0.1", "192.168.1.1:80" } }').NO_PROXY)
   end)
 
