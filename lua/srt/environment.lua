@@ -107,6 +107,14 @@ local function git_config(env, key, value)
   env["GIT_CONFIG_KEY_" .. count], env["GIT_CONFIG_VALUE_" .. count] = key, value
 end
 
+local function trust(env, directories)
+  for _, directory in ipairs(directories) do
+    git_config(env, "safe.directory", directory)
+    -- What is below, for git from 2.46 on.
+    if directory ~= "*" then git_config(env, "safe.directory", (directory:gsub("/$", "")) .. "/*") end
+  end
+end
+
 local function find(listen, purpose)
   for _, point in ipairs(listen) do
     if point.purpose == purpose then return point end
@@ -156,6 +164,7 @@ function environment.of(profile, ctx, listen)
   env.SANDBOX_RUNTIME = "1"
   if ctx.tempDir then env.TMPDIR, env.TMPPREFIX = ctx.tempDir, ctx.tempDir .. "/zsh" end
   if profile.network.enabled then add_way(env, profile, ctx, listen) end
+  trust(env, profile.safeDirectories or {})
   for _, name in ipairs(wanted.unset or {}) do env[name] = nil end
   for name, value in pairs(wanted.set or {}) do env[name] = value end
   local list = {}

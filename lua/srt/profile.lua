@@ -150,6 +150,17 @@ local function callbacks(policy)
   return out
 end
 
+---Directories for git's safe.directory: absolute paths, or "*".
+local function safe_directories(self, values)
+  local out = {}
+  for _, entry in ipairs(list_of(values, "git.safeDirectories")) do
+    local path, reason = entry.value, nil
+    if path ~= "*" then path, reason = require("srt.paths").expand(path, self.ctx) end
+    if path then out[#out + 1] = path else self:problem(entry.origin, ("%q: %s"):format(entry.value, reason)) end
+  end
+  return out
+end
+
 local function environment(values)
   local set = {}
   local v = values["env.set"]
@@ -207,6 +218,7 @@ function profile.resolve(policy, ctx)
     network = network(values),
     callbacks = callbacks(policy),
     env = environment(values),
+    safeDirectories = safe_directories(self, values),
     limits = budget,
     unix = { all = scalar(values, "network.allowAllUnixSockets", false) },
     nested = scalar(values, "allowNestedUserNamespaces", false),

@@ -193,7 +193,9 @@ schema.root = section("A policy.", {
   enableWeakerNetworkIsolation = elsewhere(flag("trustd."), MACOS),
   allowAppleEvents = elsewhere(flag("Apple events."), MACOS),
   allowPty = flag("Pseudo-terminals; on Linux they always work."),
-  git = section("git.", { safeDirectories = later(list("string", "Directories git trusts.")) }),
+  git = section("git.", {
+    safeDirectories = list("string", "Directories that git trusts, with all below, whoever owns them; \"*\" for all."),
+  }),
   bwrapPath = elsewhere(node("string", "The bwrap program."), "only the bwrap backend reads it"),
   windows = elsewhere(section("Windows.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The environment that a command really gets; what each variable must hold is in spec/lua/environment_spec.lua."""
-from lib import BINARY, Case, as_everyone, main
+import os
+
+from lib import BINARY, Case, as_everyone, main, need, skip
 
 URL = "http://127.0.0.1:3128"
 OPEN = 'network = { allowedDomains = { "a.test" } }'
@@ -31,6 +33,19 @@ class Environment(Case):
                           {"A": "1", "B": "2"})
         self.assertEqual(("http://mine", URL, "1"), (env["HTTP_PROXY"], env["http_proxy"], env["A"]))
         self.assertFalse({"NO_PROXY", "B"} & set(env))
+
+    @as_everyone
+    def test_git_trusts_what_it_is_told_to(self):
+        need("git")
+        if self.user != "user" or os.geteuid():
+            skip("takes a folder of somebody else's", allowed=True)
+        self.sh("git init -q .")
+        os.chown(self.w, 0, 0)
+        os.chown(self.path("w/.git"), 0, 0)
+        got = self.run_srt(["git", "status"], "{}")
+        self.assertIn("dubious ownership", got.err, got)
+        got = self.run_srt(["git", "status"], '{ git = { safeDirectories = { "." } } }')
+        self.assertEqual(0, got.code, got)
 
     @as_everyone
     def test_ssh_goes_by_this_program_if_it_is_there_inside(self):

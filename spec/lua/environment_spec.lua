@@ -119,6 +119,17 @@ describe("the environment", function()
     assert.same({ "x", nil }, { map.GIT_CONFIG_COUNT, map.GIT_CONFIG_KEY_0 })
   end)
 
+  it("has git trust what the policy says", function()
+    local map = env('git = { safeDirectories = { "/srv/a", "/", "*" } }', { GIT_CONFIG_COUNT = "0" }, { listen = {} })
+    local got = {}
+    for i = 0, tonumber(map.GIT_CONFIG_COUNT) - 1 do
+      assert.equal("safe.directory", map["GIT_CONFIG_KEY_" .. i])
+      got[i + 1] = map["GIT_CONFIG_VALUE_" .. i]
+    end
+    assert.same({ "/srv/a", "/srv/a/*", "/", "/*", "*" }, got)
+    assert.is_nil((support.resolve('return { git = { safeDirectories = { "" } } }')))
+  end)
+
   it("says why for each variable, and names none twice", function()
     local seen = {}
     for _, row in ipairs(environment.VARIABLES) do
