@@ -6,7 +6,7 @@ local paths = require "srt.paths"
 
 local namespaces = {}
 
-local PROXY_PORT = 3128
+local PROXY_PORT, SOCKS_PORT = 3128, 1080
 -- A path that is denied but leads to allowed ones: an unlistable directory with
 -- a slot for each of them, and the links that the allowed ones were named by.
 local function slots(points, index, rules, path)
@@ -173,7 +173,7 @@ function namespaces.compile(profile, rules, ctx)
   -- Landlock before ABI 2 breaks renames, and under it nothing can be mounted.
   plan.landlock = ctx.features.landlock >= 2 and not profile.nested
   plan.scopeSignals = ctx.features.landlock >= 6
-  plan.listen = profile.network.enabled and { PROXY_PORT } or {}
+  plan.listen = profile.network.enabled and { PROXY_PORT, SOCKS_PORT } or {}
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard }
   if guard then

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "proxy/internal.h"
+#include "proxy/socks.h"
 
 enum { CLIENT_BLANKS = 4 }; /* empty lines before a request (RFC 9112 2.2) */
 
@@ -112,6 +113,12 @@ static bool step_head(struct client *client)
 	/* Answers come in order, and no faster than the client takes them. */
 	if (stream_pending(&client->stream))
 		return false;
+	if (input.size && client->fresh) {
+		client->fresh = false;
+		/* No HTTP request begins with such a byte. */
+		if (socks_starts(input.data[0]))
+			return socks_begin(client);
+	}
 	if (input.size && !client->scan.at)
 		client->since = client_now(client);
 	size = http1_scan(&client->scan, input.data, input.size,
@@ -202,6 +209,8 @@ static bool client_step(struct client *client)
 	switch (client->state) {
 	case CLIENT_HEAD:
 		return step_head(client);
+	case CLIENT_SOCKS:
+		return socks_step(client);
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return step_wait(client);
@@ -227,6 +236,7 @@ static bool wants_input(const struct client *client)
 	switch (client->state) {
 	case CLIENT_HEAD:
 		return room || !stream_pending(&client->stream);
+	case CLIENT_SOCKS:
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return room;
@@ -254,6 +264,8 @@ static uint64_t deadline_of(const struct client *client)
 		if (client->scan.at)
 			return client->since + limits->header_ms;
 		break;
+	case CLIENT_SOCKS:
+		return client->since + limits->header_ms;
 	case CLIENT_ASK:  /* the hook has its own budget */
 	case CLIENT_DIAL: /* so has the dial */
 	case CLIENT_CLOSED:
@@ -394,7 +406,7 @@ static void on_wake(void *owner)
 	client_pump(owner);
 }
 
-void client_accept(struct proxy *proxy, int fd)
+void client_accept(struct proxy *proxy, int fd, uint16_t passage)
 {
 	struct client *client = calloc(1, sizeof(*client));
 
@@ -418,6 +430,10 @@ void client_accept(struct proxy *proxy, int fd)
 		return;
 	}
 	uv_tcp_nodelay(&client->stream.tcp, 1);
-	client_enter(client, CLIENT_HEAD);
+	client->fresh = true;
+	if (passage)
+		passage_begin(client, passage);
+	else
+		client_enter(client, CLIENT_HEAD);
 	client_pump(client);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request head to the verdict to an upstream connection. */
 #include "proxy/internal.h"
+#include "proxy/socks.h"
 
 enum { LOG_TARGET = 200, CODE_MAX = 64 };
 
@@ -8,8 +9,10 @@ void exchange_forget(struct exchange *exchange)
 {
 	free(exchange->head);
 	free(exchange->headers);
+	free(exchange->socks);
 	exchange->head = NULL;
 	exchange->headers = NULL;
+	exchange->socks = NULL;
 }
 
 void exchange_free(struct exchange *exchange)
@@ -54,7 +57,14 @@ enum http1_step exchange_check_body(const struct client *client,
 	return step;
 }
 
-static void ask(struct client *client)
+static const char *protocol_of(const struct exchange *exchange)
+{
+	if (exchange->socks_version)
+		return exchange->socks_version == 4 ? "socks4a" : "socks5";
+	return exchange->request.connect ? "connect" : "http";
+}
+
+void exchange_ask(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
 	const struct http1_request *request = &exchange->request;
@@ -63,6 +73,7 @@ static void ask(struct client *client)
 	exchange->question = (struct proxy_question){
 		.kind = request->connect ? PROXY_ASK_CONNECT
 					 : PROXY_ASK_REQUEST,
+		.protocol = protocol_of(exchange),
 		.host = request->host,
 		.port = request->port,
 		.method = request->method,
@@ -134,7 +145,7 @@ bool exchange_begin(struct client *client, size_t head_size)
 		return false;
 	}
 	if (read_head(client, exchange, head_size) && check_early_body(client))
-		ask(client);
+		exchange_ask(client);
 	return true;
 }
 
@@ -234,7 +245,10 @@ static void tunnel_open(struct client *client)
 	static const char done[] =
 		"HTTP/1.1 200 Connection established\r\n\r\n";
 
-	pbuf_add(&client->stream.out, done, sizeof(done) - 1);
+	if (client->exchange->socks_version)
+		socks_granted(client);
+	else
+		pbuf_add(&client->stream.out, done, sizeof(done) - 1);
 	client_enter(client, CLIENT_TUNNEL);
 }
 
@@ -252,6 +266,7 @@ static void on_dialled(void *owner, const struct dial_result *result)
 	if (!result->stream) {
 		/* A refusal by policy leaves the connection usable. */
 		struct reply reply = { .status = result->status,
+				       .error = result->error,
 				       .code = result->code,
 				       .reason = result->text };
 
@@ -276,13 +291,27 @@ static void on_dialled(void *owner, const struct dial_result *result)
 	client_pump(client);
 }
 
+static const char *check_via(const struct proxy_via *via)
+{
+	if (!via->socket && (!via->host || !via->port))
+		return "it names no valid proxy to leave by";
+	if (via->authorization &&
+	    !http1_value(proxy_text_of(via->authorization)))
+		return "control byte in a credential";
+	return NULL;
+}
+
 static const char *prepare(struct exchange *exchange,
 			   const struct proxy_verdict *verdict)
 {
-	const char *wrong;
+	const char *wrong = verdict->via ? check_via(verdict->via) : NULL;
 
+	if (wrong)
+		return wrong;
 	if (!verdict->host || !http1_host(proxy_text_of(verdict->host)))
 		return "it names no valid host";
+	exchange->by_parent = verdict->via && !exchange->request.connect &&
+			      !exchange->request.websocket;
 	exchange->host = strdup(verdict->host);
 	if (!exchange->host)
 		return "out of memory";
@@ -309,10 +338,12 @@ static void allow(struct client *client, const struct proxy_verdict *verdict)
 	client_enter(client, CLIENT_DIAL);
 	exchange->dial = dial_new(client->proxy, exchange->host,
 				  exchange->request.port, on_dialled, client);
-	if (exchange->dial)
-		dial_start(exchange->dial);
-	else
+	if (!exchange->dial ||
+	    (verdict->via &&
+	     dial_via(exchange->dial, verdict->via, !exchange->by_parent)))
 		client_close(client, false);
+	else
+		dial_start(exchange->dial);
 }
 
 void proxy_answer(struct proxy_ask *ask, const struct proxy_verdict *verdict)

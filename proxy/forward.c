@@ -48,22 +48,34 @@ static void add_header(struct pbuf *out, const struct proxy_header *header)
 	pbuf_add(out, "\r\n", 2);
 }
 
-/* Host comes from the verdict: what was decided is what is asked for. */
-static void add_host(struct pbuf *out, const char *host, uint16_t port)
+/* It comes from the verdict: what was decided is what is asked for. */
+static void add_authority(struct pbuf *out, const struct exchange *exchange)
 {
+	const char *host = exchange->host;
 	bool v6 = strchr(host, ':') != NULL;
 
-	pbuf_format(out, "Host: %s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
-	if (port != 80)
-		pbuf_format(out, ":%u", port);
+	pbuf_format(out, "%s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
+	if (exchange->request.port != 80)
+		pbuf_format(out, ":%u", exchange->request.port);
+}
+
+static void add_host(struct pbuf *out, const struct exchange *exchange)
+{
+	pbuf_format(out, "Host: ");
+	add_authority(out, exchange);
 	pbuf_add(out, "\r\n", 2);
 }
 
-static void add_request_line(struct pbuf *out,
-			     const struct http1_request *request)
+static void add_request_line(struct pbuf *out, const struct exchange *exchange)
 {
+	const struct http1_request *request = &exchange->request;
+
 	pbuf_text_add(out, request->method);
 	pbuf_add(out, " ", 1);
+	if (exchange->by_parent) {
+		pbuf_format(out, "http://");
+		add_authority(out, exchange);
+	}
 	pbuf_text_add(out, request->path);
 	if (request->query.data) {
 		pbuf_add(out, "?", 1);
@@ -98,8 +110,13 @@ const char *forward_head(struct exchange *exchange,
 
 	if (wrong)
 		return wrong;
-	add_request_line(out, request);
-	add_host(out, exchange->host, request->port);
+	add_request_line(out, exchange);
+	add_host(out, exchange);
+	if (exchange->by_parent && verdict->via->authorization)
+		add_header(out, &(struct proxy_header){
+					proxy_text_of("Proxy-Authorization"),
+					proxy_text_of(
+						verdict->via->authorization) });
 	for (size_t i = 0; i < request->header_count; i++) {
 		struct proxy_text name = request->headers[i].name;
 
@@ -312,6 +329,11 @@ static void parse_response(struct client *client, struct proxy_text head)
 		snprintf(cause, sizeof(cause), "sent an invalid response: %s",
 			 refusal.reason);
 		fail_upstream(client, 502, cause);
+	} else if (exchange->by_parent && response.status == 407) {
+		/* Whose credentials are meant, no client can know. */
+		fail_upstream(client, 502,
+			      "is reached by a parent proxy that wants other "
+			      "credentials");
 	} else if (response.status < 200) {
 		exchange->scan = (struct http1_scan){ 0 };
 		pass_interim(client, &response);

@@ -22,6 +22,7 @@ enum {
 
 struct client;
 struct listener;
+struct socks;
 
 /**
  * struct proxy - @refs counts everything with a callback still to come, and
@@ -60,6 +61,8 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
 /**
  * struct exchange - one request or tunnel and its answer
  * @head, @headers: what @request borrows from; freed once decided
+ * @socks: the negotiation of a SOCKS client, until decided; @socks_version:
+ *	what its replies are written in, 0 for HTTP
  * @body: reads the client's body; @forward: the head to send upstream
  * @host: canonical, from the verdict; owned
  * @answer, @scan: read the response; @interim: 1xx seen
@@ -67,6 +70,7 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @until_close: it goes out bare, so its end is the connection's
  * @started: some of the final response went to the client
  * @close_after: the client connection ends with this exchange
+ * @by_parent: @up leads to a parent proxy, which gets the absolute form
  */
 struct exchange {
 	struct proxy_ask ask;
@@ -74,6 +78,7 @@ struct exchange {
 	struct http1_request request;
 	char *head;
 	struct proxy_header *headers;
+	struct socks *socks;
 	struct pbuf forward;
 	char *host;
 	struct dial *dial;
@@ -83,16 +88,19 @@ struct exchange {
 	struct http1_scan scan;
 	enum response_state response;
 	unsigned int interim;
+	uint8_t socks_version;
 	bool is_head;
 	bool chunk_down;
 	bool started;
 	bool until_close;
 	bool close_after;
+	bool by_parent;
 };
 
 enum client_state {
-	CLIENT_HEAD, /* reading a request head, or idle */
-	CLIENT_ASK,  /* waiting for the verdict */
+	CLIENT_HEAD,  /* reading a request head, or idle */
+	CLIENT_SOCKS, /* negotiating */
+	CLIENT_ASK,   /* waiting for the verdict */
 	CLIENT_DIAL,
 	CLIENT_EXCHANGE, /* request body up, response down */
 	CLIENT_TUNNEL,
@@ -107,6 +115,7 @@ enum client_state {
  * @armed: when the timer goes off; 0 when it is not running
  * @drained: bytes read in CLIENT_DRAIN; @blanks: empty lines skipped
  * @handles: close callbacks to come before the memory may go
+ * @fresh: nothing was read yet
  * @pumping, @again: keep client_pump() from recursing
  * @reset: CLIENT_LINGER ends by RST; @ended: our end is out
  */
@@ -123,6 +132,7 @@ struct client {
 	size_t drained;
 	unsigned int blanks;
 	unsigned int handles;
+	bool fresh;
 	bool pumping;
 	bool again;
 	bool reset;
@@ -131,8 +141,11 @@ struct client {
 
 /* client.c: the life of a connection */
 
-/** client_accept() - serve a connected socket; takes @fd in any case */
-void client_accept(struct proxy *proxy, int fd);
+/**
+ * client_accept() - serve a connected socket; takes @fd in any case
+ * @passage: a port of the host's loopback to hand it to, unread; 0 for none
+ */
+void client_accept(struct proxy *proxy, int fd, uint16_t passage);
 
 /** client_enter() - change the state */
 void client_enter(struct client *client, enum client_state state);
@@ -153,6 +166,9 @@ void client_next(struct client *client);
 
 bool exchange_begin(struct client *client, size_t head_size);
 void exchange_free(struct exchange *exchange);
+
+/** exchange_ask() - have what is in the exchange's request decided */
+void exchange_ask(struct client *client);
 
 /** exchange_check_body() - look at the body bytes held, without using them */
 enum http1_step exchange_check_body(const struct client *client,
@@ -177,6 +193,18 @@ void forward_expire(struct client *client);
 
 bool relay_step(struct client *client);
 
+/* socks_client.c: clients that speak SOCKS */
+
+bool socks_begin(struct client *client);
+bool socks_step(struct client *client);
+
+/** socks_granted() - queue the reply that opens the tunnel */
+void socks_granted(struct client *client);
+
+/* passage.c: clients handed to a proxy of the user's own */
+
+void passage_begin(struct client *client, uint16_t port);
+
 /* reply.c: answers of our own */
 
 /**
@@ -184,9 +212,11 @@ bool relay_step(struct client *client);
  * @phrase: reason phrase, cleaned before use; NULL for the standard one
  * @code: X-Proxy-Error; NULL for none
  * @reason: the body is this and a newline, unless @body has data
+ * @error: of upstream-failure: what the system said, negative
  */
 struct reply {
 	unsigned int status;
+	int error;
 	const char *phrase;
 	const char *code;
 	const char *reason;
@@ -200,6 +230,9 @@ struct reply {
  * @close: the connection ends behind it
  */
 void reply_send(struct client *client, const struct reply *reply, bool close);
+
+/** socks_answer() - the same for a SOCKS client: a code, then the end */
+void socks_answer(struct client *client, const struct reply *reply);
 
 /** reply_failure() - our own refusal or failure, logged, then the end */
 void reply_failure(struct client *client, unsigned int status, const char *code,

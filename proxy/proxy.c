@@ -23,6 +23,7 @@ struct listener {
 	uv_poll_t poll;
 	uv_timer_t retry;
 	unsigned int handles;
+	uint16_t passage;
 	int fd;
 	bool paused;
 };
@@ -133,7 +134,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		fd = accept4(listener->fd, NULL, NULL,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0) {
-			client_accept(proxy, fd);
+			client_accept(proxy, fd, listener->passage);
 			continue;
 		}
 		if (is_passing(errno))
@@ -181,7 +182,7 @@ static void listener_close(struct listener *listener)
 	close(listener->fd);
 }
 
-int proxy_listen(struct proxy *proxy, int fd)
+static int listen_on(struct proxy *proxy, int fd, uint16_t passage)
 {
 	struct listener *listener = calloc(1, sizeof(*listener));
 	int error = listener ? 0 : -ENOMEM;
@@ -199,6 +200,7 @@ int proxy_listen(struct proxy *proxy, int fd)
 	}
 	listener->proxy = proxy;
 	listener->fd = fd;
+	listener->passage = passage;
 	listener->handles = 2;
 	listener->poll.data = listener;
 	listener->retry.data = listener;
@@ -209,6 +211,16 @@ int proxy_listen(struct proxy *proxy, int fd)
 	if (error)
 		listener_close(listener);
 	return error;
+}
+
+int proxy_listen(struct proxy *proxy, int fd)
+{
+	return listen_on(proxy, fd, 0);
+}
+
+int proxy_hand_over(struct proxy *proxy, int fd, uint16_t port)
+{
+	return listen_on(proxy, fd, port);
 }
 
 void proxy_close(struct proxy *proxy)

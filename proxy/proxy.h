@@ -14,12 +14,13 @@ struct proxy;
 struct proxy_ask;
 
 enum proxy_ask_kind {
-	PROXY_ASK_CONNECT, /* CONNECT host:port: an opaque tunnel */
+	PROXY_ASK_CONNECT, /* an opaque tunnel: CONNECT or SOCKS */
 	PROXY_ASK_REQUEST, /* a plain HTTP request in absolute form */
 };
 
 /**
  * struct proxy_question - what is asked; valid until the ask is answered
+ * @protocol: "connect", "socks5", "socks4a" (SOCKS4, too), or "http"
  * @host: as the client spelled it, without brackets; only bytes that the
  *	parser lets pass for a host. Canonical form is the hook's business.
  * @port: 1-65535; 80 when an http URL names none
@@ -30,6 +31,7 @@ enum proxy_ask_kind {
  */
 struct proxy_question {
 	enum proxy_ask_kind kind;
+	const char *protocol;
 	struct proxy_text host;
 	uint16_t port;
 	struct proxy_text method;
@@ -41,14 +43,34 @@ struct proxy_question {
 };
 
 /**
+ * struct proxy_via - another proxy to leave by
+ * @host, @port: where it listens; or
+ * @socket: the path of its Unix socket
+ * @authorization: value of Proxy-Authorization or NULL; never logged or told
+ *
+ * Tunnels, and WebSockets, are asked of it with CONNECT, requests in absolute
+ * form. It resolves the name, so @check_address is asked about a destination
+ * that is an address only.
+ */
+struct proxy_via {
+	const char *host;
+	uint16_t port;
+	const char *socket;
+	const char *authorization;
+};
+
+/**
  * struct proxy_verdict - the answer; everything is copied by the proxy
  * @allow: false unless said otherwise: a zeroed verdict denies
  * @host: where allowed, the canonical host to resolve and dial: a name, an
  *	IPv4 or a bare IPv6 address. It is also what the forwarded Host names.
+ * @via: where allowed: the proxy to leave by, NULL for none
  * @status: of a denial (400-599, else 403) or an answer (200-599)
  * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
- *	reason phrase with control bytes removed). Never NULL on a denial.
+ *	reason phrase with control bytes removed). Never NULL on a denial. SOCKS
+ *	has room for a code only; but for port 22 the client is let in and told
+ *	the reason as an SSH server would.
  * @respond: the answer is @status, @set and @body, not a denial. A CONNECT
  *	cannot be answered so.
  * @set: headers to set on the forwarded request (replacing all of that
@@ -56,15 +78,16 @@ struct proxy_question {
  * @remove: names of headers to take out of the forwarded request
  * @body: of an answer or denial; data NULL means the reason and a newline
  *
- * An unusable verdict (no valid @host; malformed headers or such that framing
- * or routing rest on: Host, Content-Length, Expect, Connection and the other
- * hop-by-hop ones) fails closed: 502 with X-Proxy-Error: bad-verdict.
+ * An unusable verdict (no valid @host or @via; malformed headers or such that
+ *framing or routing rest on: Host, Content-Length, Expect, Connection and the
+ *other hop-by-hop ones) fails closed: 502 with X-Proxy-Error: bad-verdict.
  */
 struct proxy_verdict {
 	bool allow;
 	bool respond;
 	unsigned int status;
 	const char *host;
+	const struct proxy_via *via;
 	const char *code;
 	const char *reason;
 	const struct proxy_header *set;
@@ -136,9 +159,20 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
  * proxy_listen() - accept clients on a listening socket
  * @listener: a bound, listening TCP socket (it may live in another network
  *	namespace); taken over on success and on failure
+ *
+ * A client's first byte tells SOCKS from HTTP, so each listener serves both.
  * Return: 0 or -errno.
  */
 int proxy_listen(struct proxy *proxy, int listener);
+
+/**
+ * proxy_hand_over() - accept clients, and hand them to a proxy of the user's
+ * @listener: as above
+ * @port: where that proxy listens, on the host's loopback (127.0.0.1)
+ *
+ * Byte for byte: no hook is asked, nothing is decided here.
+ */
+int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
 
 /**
  * proxy_answer() - answer an ask, exactly once; the ask is gone afterwards

@@ -103,6 +103,10 @@ void reply_send(struct client *client, const struct reply *reply, bool close)
 	bool line = !reply->body.data && reply->reason;
 	bool bodiless = reply->status == 204 || reply->status == 304;
 
+	if (exchange && exchange->socks_version) {
+		socks_answer(client, reply);
+		return;
+	}
 	pbuf_format(out, "HTTP/1.1 %u ", reply->status);
 	add_phrase(out, reply->phrase ? reply->phrase
 				      : standard_phrase(reply->status));

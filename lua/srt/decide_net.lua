@@ -92,7 +92,7 @@ end
 ---Decides a connection.
 ---@param host string as the client spelled it
 ---@param port integer
----@param protocol string "http", "connect", …
+---@param protocol string "http", "connect", "socks5", "socks4a"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
@@ -115,7 +115,7 @@ function Decider:connect(host, port, protocol, call)
       { host = canonical, port = port, protocol = protocol })
     decision = by_callback(self, canonical, port, answer)
   end
-  if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
+  if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
       :format(target(canonical, port)), rule = "network.refuseOpaqueTunnels", host = canonical, port = port })
   end

@@ -102,7 +102,7 @@ local function start_proxy(loaded, listeners, say)
     decide = function(question)
       local decision
       if question.kind == "connect" then
-        decision = decider:connect(question.host, question.port, "connect", call)
+        decision = decider:connect(question.host, question.port, question.protocol, call)
       else
         question.scheme, question.protocol = "http", "http"
         decision = decider:request(question, call)
