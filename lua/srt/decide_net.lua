@@ -95,7 +95,8 @@ end
 ---@param protocol string "http", "connect", "socks5", "socks4a"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
---- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
+--- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
+--- via = of an allowed one: the proxy to leave by, as of srt.route}
 function Decider:connect(host, port, protocol, call)
   local canonical, reason = domain.canonical(host)
   if not canonical or canonical == "" then
@@ -118,6 +119,9 @@ function Decider:connect(host, port, protocol, call)
   if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
       :format(target(canonical, port)), rule = "network.refuseOpaqueTunnels", host = canonical, port = port })
+  end
+  if decision.action == "allow" and self.route then
+    decision.via = self.route(canonical, port, protocol)
   end
   return decision
 end
@@ -182,6 +186,7 @@ local function by_filter(self, connection, subject, answer)
     return deny(decision)
   end
   decision.action, decision.set, decision.remove = "allow", answer.set, answer.remove
+  decision.via = connection.via
   return decision
 end
 
@@ -225,7 +230,7 @@ end
 ---@return table verdict {allow, respond, host, code, reason, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
-    return { allow = true, host = decision.host, set = decision.set, remove = decision.remove }
+    return { allow = true, host = decision.host, via = decision.via, set = decision.set, remove = decision.remove }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
@@ -245,6 +250,7 @@ function decide_net.compile(profile)
     decideConnect = callbacks.decideConnect or {},
     filterRequest = callbacks.filterRequest or {},
     origins = callbacks.origins or {},
+    route = (network.mitm or network.parent) and require("srt.route").compile(network),
   }, Decider)
 end
 

@@ -117,6 +117,7 @@ local function network(self, profile, values)
     allows(self, net)
   end
   reasons(self, net, values)
+  require("srt.ways").lint(self, net, values)
   duplicates(self, net.allowed, function(rule) return rule.text:lower() end)
   duplicates(self, net.denied, function(rule) return rule.text:lower() end)
   if net.strict and #profile.callbacks.decideConnect > 0 then

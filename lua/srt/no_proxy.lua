@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Rules of NO_PROXY: which destinations are reached directly although there is a proxy.
 --
--- Entries are separated by commas or blanks: "*" is everything; "a.test", ".a.test" and "*.a.test" are that name and all
--- below it; an address, or a range as 10.0.0.0/8, means destinations given as an address (no name is looked up for it);
--- each but "*" and a range may have a port. An entry that is none of these matches nothing, which keeps to the proxy.
+-- Entries are separated by commas or blanks: "*" is everything; "a.test", ".a.test" and "*.a.test" are that name and
+-- all below it; an address, or a range as 10.0.0.0/8, means destinations that are given as addresses, since no name is
+-- looked up for it; each but "*" and a range may have a port. An entry that is none of these matches nothing.
 
 local address = require("srt.address")
 local domain = require("srt.domain")

@@ -224,10 +224,10 @@ end)
 describe("keys that can't be held yet", function()
   local later = {
     "filesystem = { disabled = true }", 'filesystem = { denyDelete = { "/x" } }', "network = { tlsTerminate = {} }",
-    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }", "network = { httpProxyPort = 80 }",
+    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
     "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
-    'git = { safeDirectories = { "/x" } }', 'network = { parentProxy = { http = "http://p" } }',
+    'git = { safeDirectories = { "/x" } }',
     'credentials = { envVars = { { name = "A", mode = "deny" } } }',
   }
   for _, text in ipairs(later) do

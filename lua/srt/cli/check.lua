@@ -118,6 +118,7 @@ local function network(lines, profile)
   add_block(lines, " denied (network.deniedDomains)", net.denied, rule_row)
   add_block(lines, " allowed (network.allowedDomains)", net.allowed, rule_row)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
+  for _, item in ipairs(require("srt.ways").rows(net)) do lines[#lines + 1] = row(item.what, item.where) end
   for _, name in ipairs({ "decideConnect", "filterRequest" }) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
@@ -241,7 +242,8 @@ function check.data(profile)
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
       allowPlaintextHeaderSet = net.allowPlaintextHeaderSet,
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
-      deniedAddresses = entries_data(net.deniedAddresses, { "text" }) },
+      deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
+      waysOut = json.object(require("srt.ways").data(net)) },
     callbacks = callbacks_data(profile.callbacks),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
     limits = profile.limits, unix = profile.unix, nested = profile.nested, strict = profile.strict,

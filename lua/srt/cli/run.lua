@@ -119,8 +119,11 @@ local function start_proxy(loaded, listeners, say)
     limits = loaded.profile.limits,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
-  for _, fd in ipairs(listeners) do
-    local ok, why = proxy:listen(fd)
+  -- HTTP, then SOCKS; a proxy of the user's own may have either.
+  local ports = loaded.profile.network.ports
+  local owners = { ports.http or 0, ports.socks or 0 }
+  for i, fd in ipairs(listeners) do
+    local ok, why = proxy:listen(fd, owners[i])
     if not ok then return nil, "the proxy can't listen: " .. why end
   end
   return proxy
