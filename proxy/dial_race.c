@@ -70,8 +70,8 @@ static const union address *leave(struct dial *dial,
 /* A host without IPv6 says so at once: that tells less than any other error. */
 static bool says_little(int error)
 {
-	return error == UV_ENETUNREACH || error == UV_EADDRNOTAVAIL ||
-	       error == UV_EAFNOSUPPORT;
+	return error == UV_ENETUNREACH || error == UV_EHOSTUNREACH ||
+	       error == UV_EADDRNOTAVAIL || error == UV_EAFNOSUPPORT;
 }
 
 static void note_failure(struct dial *dial, const union address *address,

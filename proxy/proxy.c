@@ -66,6 +66,11 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
 
 	if (!hooks->decide || !hooks->check_address)
 		return -EINVAL;
+	/*
+	 * Names are resolved on libuv's threads, which start with the first
+	 * lookup. With its usual four, four dead names would stop all others.
+	 */
+	setenv("UV_THREADPOOL_SIZE", "16", 0);
 	proxy = calloc(1, sizeof(*proxy));
 	if (!proxy)
 		return -ENOMEM;
