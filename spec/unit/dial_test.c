@@ -444,7 +444,7 @@ static void test_no_address(void **state)
 static void test_resolver_that_never_answers(void **state)
 {
 	struct fixture *f = *state;
-	char name[16];
+	char name[32];
 
 	start(f, 600);
 	serve(f, "127.0.0.6", 8);
