@@ -6,7 +6,7 @@ local paths = require "srt.paths"
 
 local namespaces = {}
 
-local PROXY_PORT = 3128
+local PROXY_PORT, SOCKS_PORT = 3128, 1080
 -- A path that is denied but leads to allowed ones: an unlistable directory with
 -- a slot for each of them, and the links that the allowed ones were named by.
 local function slots(points, index, rules, path)
@@ -120,7 +120,9 @@ local function listen_of(profile)
     return nil, ("network.allowedDomains names too many ports of the host's loopback, from %q on: there is room for %d")
       :format(too_many.text, require("srt.loopback").MOST)
   end
-  local listen = { { address = "127.0.0.1", port = free_port(PROXY_PORT, points), purpose = "http" } }
+  local http = { address = "127.0.0.1", port = free_port(PROXY_PORT, points), purpose = "http" }
+  local taken = table.move(points, 1, #points, 2, { http })
+  local listen = { http, { address = "127.0.0.1", port = free_port(SOCKS_PORT, taken), purpose = "socks" } }
   for _, point in ipairs(points) do
     listen[#listen + 1] = { address = point.address, port = point.port, purpose = "loopback", host = point.host }
   end

@@ -50,11 +50,13 @@ static void set_text(lua_State *L, const char *name,
 
 static void push_question(lua_State *L, const struct proxy_question *question)
 {
-	lua_createtable(L, 0, 8);
+	lua_createtable(L, 0, 9);
 	lua_pushstring(L, question->kind == PROXY_ASK_REQUEST	? "request"
 			  : question->kind == PROXY_ASK_CONNECT ? "connect"
 								: "forward");
 	lua_setfield(L, -2, "kind");
+	lua_pushstring(L, question->protocol);
+	lua_setfield(L, -2, "protocol");
 	set_text(L, "host", &question->host);
 	lua_pushinteger(L, question->port);
 	lua_setfield(L, -2, "port");
@@ -86,6 +88,27 @@ static struct proxy_text text_of(lua_State *L, int table, const char *name)
 static const char *string_of(lua_State *L, int table, const char *name)
 {
 	return text_of(L, table, name).data;
+}
+
+/* The way out: {host=, port=} or {socket=}, authorization= or nil. */
+static const struct proxy_via *via_of(lua_State *L, int table)
+{
+	struct proxy_via *via;
+	int from;
+
+	luaL_checkstack(L, 8, "verdict too large");
+	if (lua_getfield(L, table, "via") != LUA_TTABLE)
+		return NULL;
+	from = lua_gettop(L);
+	via = lua_newuserdatauv(L, sizeof(*via), 0);
+	*via = (struct proxy_via){
+		.host = string_of(L, from, "host"),
+		.socket = string_of(L, from, "socket"),
+		.authorization = string_of(L, from, "authorization"),
+	};
+	lua_getfield(L, from, "port");
+	via->port = (uint16_t)lua_tointeger(L, -1);
+	return via;
 }
 
 static void read_edits(lua_State *L, int table, struct proxy_verdict *verdict)
@@ -128,6 +151,7 @@ static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
 	luaL_checktype(L, table, LUA_TTABLE);
 	verdict->host = string_of(L, table, "host");
 	verdict->path = text_of(L, table, "path");
+	verdict->via = via_of(L, table);
 	verdict->code = string_of(L, table, "code");
 	verdict->reason = string_of(L, table, "reason");
 	verdict->rule = string_of(L, table, "rule");
@@ -515,11 +539,20 @@ static int proxy_lua_forward(lua_State *L)
 	return 1;
 }
 
-/* proxy:listen(fd) -> true | nil, message: the descriptor is taken over */
+/*
+ * proxy:listen(fd, port|nil) -> true | nil, message: the descriptor is taken
+ * over; with a port clients are handed to the host's loopback there, unread.
+ */
 static int proxy_lua_listen(lua_State *L)
 {
 	struct proxy_object *object = check_open(L);
-	int error = proxy_listen(object->proxy, (int)luaL_checkinteger(L, 2));
+	int fd = (int)luaL_checkinteger(L, 2);
+	lua_Integer port = luaL_optinteger(L, 3, 0);
+	int error;
+
+	luaL_argcheck(L, port >= 0 && port <= UINT16_MAX, 3, "no port");
+	error = port ? proxy_hand_over(object->proxy, fd, (uint16_t)port)
+		     : proxy_listen(object->proxy, fd);
 
 	if (error)
 		return api_fail(L, -error);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "proxy/internal.h"
+#include "proxy/socks.h"
 
 enum { CLIENT_BLANKS = 4 }; /* empty lines before a request (RFC 9112 2.2) */
 
@@ -123,6 +124,12 @@ static bool step_head(struct client *client)
 	/* Answers come in order, and no faster than the client takes them. */
 	if (stream_pending(&client->stream))
 		return false;
+	if (input.size && client->fresh) {
+		client->fresh = false;
+		/* No HTTP request begins with such a byte. */
+		if (socks_starts(input.data[0]))
+			return socks_begin(client);
+	}
 	if (input.size && !client->scan.at)
 		client->since = client_now(client);
 	size = http1_scan(&client->scan, input.data, input.size,
@@ -220,6 +227,8 @@ static bool client_step(struct client *client)
 	switch (client->state) {
 	case CLIENT_HEAD:
 		return step_head(client);
+	case CLIENT_SOCKS:
+		return socks_step(client);
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return step_wait(client);
@@ -245,6 +254,7 @@ static bool wants_input(const struct client *client)
 	switch (client->state) {
 	case CLIENT_HEAD:
 		return room || !stream_pending(&client->stream);
+	case CLIENT_SOCKS:
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return room;
@@ -272,6 +282,8 @@ static uint64_t deadline_of(const struct client *client)
 		if (client->scan.at)
 			return client->since + limits->header_ms;
 		break;
+	case CLIENT_SOCKS:
+		return client->since + limits->header_ms;
 	case CLIENT_ASK:  /* the hook has its own budget */
 	case CLIENT_DIAL: /* so has the dial */
 	case CLIENT_CLOSED:
@@ -444,6 +456,7 @@ void client_accept(struct proxy *proxy, int fd, const struct fixed *to)
 		return;
 	}
 	uv_tcp_nodelay(&client->stream.tcp, 1);
+	client->fresh = true;
 	if (to)
 		fixed_begin(client, to);
 	else

@@ -105,11 +105,37 @@ static void respond(struct client *client, const struct proxy_verdict *verdict)
 	reply_send(client, &reply, decision_ends(client));
 }
 
+static const char *check_via(const struct proxy_via *via)
+{
+	if (!via->socket && (!via->host || !via->port))
+		return "it names no valid proxy to leave by";
+	if (via->authorization &&
+	    !http1_value(proxy_text_of(via->authorization)))
+		return "control byte in a credential";
+	return NULL;
+}
+
+static const char *take_via(struct exchange *exchange,
+			    const struct proxy_via *via)
+{
+	const char *wrong = check_via(via);
+
+	if (wrong)
+		return wrong;
+	exchange->by_parent =
+		!exchange->request.connect && !exchange->request.websocket;
+	exchange->via = via_copy(via);
+	return exchange->via ? NULL : "out of memory";
+}
+
 static const char *prepare(struct exchange *exchange,
 			   const struct proxy_verdict *verdict)
 {
-	const char *wrong;
+	const char *wrong =
+		verdict->via ? take_via(exchange, verdict->via) : NULL;
 
+	if (wrong)
+		return wrong;
 	if (!verdict->host || !http1_host(proxy_text_of(verdict->host)))
 		return "it names no valid host";
 	exchange->host = strdup(verdict->host);

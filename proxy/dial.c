@@ -1,48 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolving a host, asking about its addresses, connecting to one. */
+/* Reaching a host: resolve, ask about its addresses, connect to one. */
 #include "proxy/dial.h"
 
-#include <arpa/inet.h>
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "proxy/internal.h"
-
-enum {
-	DIAL_ADDRESSES = 16, /* of one name; more are not tried */
-	DIAL_TURN_MS = 5000, /* for an address that is not the last */
-};
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-/**
- * struct dial - @parts counts what still has a callback to come: the timer,
- * and the name lookup, which may outlast a cancelled dial
- */
-struct dial {
-	struct proxy *proxy;
-	dial_done done;
-	void *owner;
-	struct stream *attempt;
-	uv_timer_t timer;
-	uv_getaddrinfo_t lookup;
-	uint64_t deadline;
-	unsigned int parts;
-	bool over;
-	bool looking;
-	int error;
-	size_t count;
-	size_t next;
-	uint16_t port;
-	union address addresses[DIAL_ADDRESSES];
-	char refused[256]; /* why check_address said no */
-	char tried[INET6_ADDRSTRLEN];
-	char host[];
-};
+#include "proxy/dial_private.h"
 
 struct dial *dial_new(struct proxy *proxy, const char *host, uint16_t port,
 		      dial_done done, void *owner)
@@ -64,12 +28,18 @@ struct dial *dial_new(struct proxy *proxy, const char *host, uint16_t port,
 	return dial;
 }
 
+void dial_trust(struct dial *dial)
+{
+	dial->trusted = true;
+}
+
 static void dial_part_gone(struct dial *dial)
 {
 	struct proxy *proxy = dial->proxy;
 
 	if (--dial->parts)
 		return;
+	free(dial->via);
 	free(dial);
 	proxy_release(proxy);
 }
@@ -79,27 +49,23 @@ static void on_timer_closed(uv_handle_t *handle)
 	dial_part_gone(handle->data);
 }
 
-static void drop_attempt(struct dial *dial)
-{
-	if (!dial->attempt)
-		return;
-	dial->attempt->owner = NULL;
-	stream_close(dial->attempt, false);
-	dial->attempt = NULL;
-}
-
 void dial_cancel(struct dial *dial)
 {
 	if (dial->over)
 		return;
 	dial->over = true;
-	drop_attempt(dial);
+	race_drop(dial);
+	if (dial->parent) {
+		dial->parent->wake = NULL;
+		stream_close(dial->parent, false);
+		dial->parent = NULL;
+	}
 	if (dial->looking)
 		uv_cancel((uv_req_t *)&dial->lookup);
 	uv_close((uv_handle_t *)&dial->timer, on_timer_closed);
 }
 
-static void dial_finish(struct dial *dial, const struct dial_result *result)
+void dial_finish(struct dial *dial, const struct dial_result *result)
 {
 	dial_done done = dial->done;
 	void *owner = dial->owner;
@@ -109,13 +75,14 @@ static void dial_finish(struct dial *dial, const struct dial_result *result)
 }
 
 /* IPv6 addresses get their brackets back. */
-static void dial_fail(struct dial *dial, unsigned int status, const char *what,
-		      const char *cause)
+void dial_fail(struct dial *dial, unsigned int status, int error,
+	       const char *what, const char *cause)
 {
 	bool v6 = strchr(dial->host, ':') != NULL;
 	char text[512];
 	const struct dial_result result = {
 		.status = status,
+		.error = error,
 		.code = "upstream-failure",
 		.text = text,
 	};
@@ -125,29 +92,27 @@ static void dial_fail(struct dial *dial, unsigned int status, const char *what,
 	dial_finish(dial, &result);
 }
 
-static void dial_exhausted(struct dial *dial)
+static void dial_refuse(struct dial *dial)
 {
-	bool no_descriptor =
-		dial->error == UV_EMFILE || dial->error == UV_ENFILE;
-	char cause[128];
 	const struct dial_result result = {
 		.status = 403,
 		.code = "blocked-by-policy",
 		.text = dial->refused,
 	};
 
-	if (!dial->error && dial->refused[0]) {
-		dial_finish(dial, &result);
-		return;
-	}
-	snprintf(cause, sizeof(cause), "%s (%s)",
-		 dial->error ? uv_strerror(dial->error) : "no address",
-		 dial->tried);
-	dial_fail(dial,
-		  dial->error == UV_ETIMEDOUT ? 504
-		  : no_descriptor	      ? 503
-					      : 502,
-		  "cannot connect to", cause);
+	dial_finish(dial, &result);
+}
+
+unsigned int dial_status(int error)
+{
+	return error == UV_ETIMEDOUT ? 504 : dial_no_room(error) ? 503 : 502;
+}
+
+uint64_t dial_left(const struct dial *dial)
+{
+	uint64_t now = uv_now(dial->proxy->loop);
+
+	return dial->deadline > now ? dial->deadline - now : 1;
 }
 
 static void stream_gone(struct stream *stream)
@@ -156,6 +121,21 @@ static void stream_gone(struct stream *stream)
 
 	free(stream);
 	proxy_release(proxy);
+}
+
+struct stream *dial_stream(struct dial *dial)
+{
+	struct stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	if (stream_init(stream, dial->proxy, stream_gone)) {
+		free(stream);
+		return NULL;
+	}
+	proxy_hold(dial->proxy);
+	stream->owner = dial;
+	return stream;
 }
 
 struct stream *dial_adopt(struct proxy *proxy, int fd)
@@ -177,124 +157,94 @@ struct stream *dial_adopt(struct proxy *proxy, int fd)
 	return stream;
 }
 
-static void dial_next(struct dial *dial);
-
-static void on_connect(uv_connect_t *request, int status)
+void dial_connected(struct dial *dial, struct stream *stream)
 {
-	struct stream *stream = request->data;
-	struct dial *dial = stream->owner;
 	const struct dial_result result = { .stream = stream };
 
-	if (stream->closing || !dial)
-		return;
-	if (status < 0) {
-		dial->error = status;
-		drop_attempt(dial);
-		dial_next(dial);
-		return;
-	}
-	dial->attempt = NULL;
-	stream->owner = NULL;
 	stream->touched = uv_now(dial->proxy->loop);
 	uv_tcp_nodelay(&stream->tcp, 1);
+	if (dial->via && dial->tunnel) {
+		via_open_tunnel(dial, stream);
+		return;
+	}
+	stream->owner = NULL;
 	dial_finish(dial, &result);
 }
 
-static void on_turn_over(uv_timer_t *timer)
-{
-	struct dial *dial = timer->data;
-
-	dial->error = UV_ETIMEDOUT;
-	drop_attempt(dial);
-	dial_next(dial);
-}
-
-/* Each address gets its share of the time that is left. */
-static void arm_turn(struct dial *dial)
-{
-	uint64_t now = uv_now(dial->proxy->loop), left;
-	bool last = dial->next == dial->count;
-
-	left = dial->deadline > now ? dial->deadline - now : 1;
-	if (!last)
-		left /= dial->count - dial->next + 1;
-	if (!last && left > DIAL_TURN_MS)
-		left = DIAL_TURN_MS;
-	uv_timer_start(&dial->timer, on_turn_over, left, 0);
-}
-
-static int dial_address(struct dial *dial, const union address *address)
-{
-	struct stream *stream = calloc(1, sizeof(*stream));
-	int error;
-
-	if (!stream)
-		return UV_ENOMEM;
-	error = stream_init(stream, dial->proxy, stream_gone);
-	if (error) {
-		free(stream);
-		return error;
-	}
-	proxy_hold(dial->proxy);
-	stream->owner = dial;
-	stream->connect.data = stream;
-	error = uv_tcp_connect(&stream->connect, &stream->tcp, &address->any,
-			       on_connect);
-	/* Kept connections make room. */
-	if ((error == UV_EMFILE || error == UV_ENFILE) &&
-	    pool_shed(dial->proxy))
-		error = uv_tcp_connect(&stream->connect, &stream->tcp,
-				       &address->any, on_connect);
-	if (error) {
-		stream_close(stream, false);
-		return error;
-	}
-	dial->attempt = stream;
-	arm_turn(dial);
-	return 0;
-}
-
-static bool address_allowed(struct dial *dial, const union address *address)
+/* Only @host's own answer is told; a parent's address is the user's affair. */
+static bool address_allowed(struct dial *dial, const char *address)
 {
 	const struct proxy_hooks *hooks = &dial->proxy->hooks;
-	const char *reason;
+	const char *reason = hooks->check_address(hooks->context, dial->host,
+						  dial->port, address);
 
-	if (address->any.sa_family == AF_INET)
-		uv_ip4_name(&address->v4, dial->tried, sizeof(dial->tried));
-	else
-		uv_ip6_name(&address->v6, dial->tried, sizeof(dial->tried));
-	reason = hooks->check_address(hooks->context, dial->host, dial->port,
-				      dial->tried);
 	if (!reason)
 		return true;
 	snprintf(dial->refused, sizeof(dial->refused), "%s", reason);
-	proxy_log(dial->proxy, "deny address %s of %s:%u (%s)", dial->tried,
-		  dial->host, dial->port, reason);
+	if (!dial->over)
+		proxy_log(dial->proxy, "deny address %s of %s:%u (%s)", address,
+			  dial->host, dial->port, reason);
 	return false;
 }
 
-/* The hook may close the whole proxy: @over is looked at after each call. */
-static void dial_next(struct dial *dial)
+/* Keeps the addresses that are allowed; the hook may close the whole proxy. */
+static void keep_allowed(struct dial *dial)
 {
-	while (!dial->over && dial->next < dial->count) {
-		const union address *address = &dial->addresses[dial->next++];
-		int error;
+	char text[INET6_ADDRSTRLEN];
+	size_t kept = 0;
 
-		if (!address_allowed(dial, address) || dial->over)
-			continue;
-		error = dial_address(dial, address);
-		if (!error)
-			return;
-		dial->error = error;
+	for (size_t i = 0; i < dial->count && !dial->over; i++) {
+		const union address *address = &dial->addresses[i];
+
+		uv_ip_name(&address->any, text, sizeof(text));
+		if (address_allowed(dial, text))
+			dial->addresses[kept++] = *address;
 	}
-	if (!dial->over)
-		dial_exhausted(dial);
+	dial->count = kept;
+}
+
+static void dial_addresses(struct dial *dial)
+{
+	if (!dial->via && !dial->trusted)
+		keep_allowed(dial);
+	if (dial->over)
+		return;
+	if (dial->count)
+		race_start(dial);
+	else
+		dial_refuse(dial);
+}
+
+static const char *lookup_of(const struct dial *dial)
+{
+	return dial->via ? "cannot resolve the name of the parent proxy for"
+			 : "cannot resolve the host of";
 }
 
 static void on_lookup_late(uv_timer_t *timer)
 {
-	dial_fail(timer->data, 504, "cannot resolve the host of",
+	struct dial *dial = timer->data;
+
+	dial_fail(dial, 504, UV_ETIMEDOUT, lookup_of(dial),
 		  "the lookup took too long");
+}
+
+static void take_addresses(struct dial *dial, const struct addrinfo *found)
+{
+	uint16_t port = dial->via ? dial->via->port : dial->port;
+
+	for (const struct addrinfo *a = found;
+	     a && dial->count < DIAL_ADDRESSES; a = a->ai_next) {
+		union address *address = &dial->addresses[dial->count];
+
+		if ((a->ai_family != AF_INET && a->ai_family != AF_INET6) ||
+		    a->ai_addrlen > sizeof(*address))
+			continue;
+		memcpy(address, a->ai_addr, a->ai_addrlen);
+		/* The two families keep their port at the same place. */
+		address->v4.sin_port = htons(port);
+		dial->count++;
+	}
 }
 
 static void on_lookup(uv_getaddrinfo_t *request, int status,
@@ -303,40 +253,29 @@ static void on_lookup(uv_getaddrinfo_t *request, int status,
 	struct dial *dial = request->data;
 
 	dial->looking = false;
-	for (struct addrinfo *a = found; a && dial->count < DIAL_ADDRESSES;
-	     a = a->ai_next) {
-		union address *address = &dial->addresses[dial->count];
-
-		if ((a->ai_family != AF_INET && a->ai_family != AF_INET6) ||
-		    a->ai_addrlen > sizeof(*address))
-			continue;
-		memcpy(address, a->ai_addr, a->ai_addrlen);
-		/* The two families keep their port at the same place. */
-		address->v4.sin_port = htons(dial->port);
-		dial->count++;
-	}
+	if (!dial->over)
+		take_addresses(dial, found);
 	uv_freeaddrinfo(found);
 	if (!dial->over && (status < 0 || !dial->count))
-		dial_fail(dial, status == UV_ETIMEDOUT ? 504 : 502,
-			  "cannot resolve the host of",
+		dial_fail(dial, status == UV_ETIMEDOUT ? 504 : 502, status,
+			  lookup_of(dial),
 			  status < 0 ? uv_strerror(status) : "no address");
 	else if (!dial->over)
-		dial_next(dial);
+		dial_addresses(dial);
 	dial_part_gone(dial);
 }
 
-static void start_lookup(struct dial *dial)
+static void start_lookup(struct dial *dial, const char *host)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	int error;
 
-	uv_timer_start(&dial->timer, on_lookup_late,
-		       dial->proxy->limits.connect_ms, 0);
+	uv_timer_start(&dial->timer, on_lookup_late, dial_left(dial), 0);
 	dial->lookup.data = dial;
 	error = uv_getaddrinfo(dial->proxy->loop, &dial->lookup, on_lookup,
-			       dial->host, NULL, &hints);
+			       host, NULL, &hints);
 	if (error) {
-		dial_fail(dial, 502, "cannot resolve the host of",
+		dial_fail(dial, 502, error, lookup_of(dial),
 			  uv_strerror(error));
 		return;
 	}
@@ -344,17 +283,42 @@ static void start_lookup(struct dial *dial)
 	dial->parts++;
 }
 
+static bool read_address(const char *host, uint16_t port,
+			 union address *address)
+{
+	return uv_ip4_addr(host, port, &address->v4) == 0 ||
+	       uv_ip6_addr(host, port, &address->v6) == 0;
+}
+
+/* What leaves by a parent: an address can be judged here, a name can't. */
+static bool destination_allowed(struct dial *dial)
+{
+	union address address;
+
+	return !read_address(dial->host, dial->port, &address) ||
+	       address_allowed(dial, dial->host);
+}
+
 void dial_start(struct dial *dial)
 {
-	union address *address = &dial->addresses[0];
+	const char *host = dial->via ? dial->via->host : dial->host;
+	uint16_t port = dial->via ? dial->via->port : dial->port;
 
 	dial->deadline =
 		uv_now(dial->proxy->loop) + dial->proxy->limits.connect_ms;
-	if (uv_ip4_addr(dial->host, dial->port, &address->v4) != 0 &&
-	    uv_ip6_addr(dial->host, dial->port, &address->v6) != 0) {
-		start_lookup(dial);
+	if (dial->via && !destination_allowed(dial)) {
+		if (!dial->over)
+			dial_refuse(dial);
 		return;
 	}
-	dial->count = 1;
-	dial_next(dial);
+	if (dial->over)
+		return;
+	if (!host) {
+		via_connect_unix(dial);
+	} else if (read_address(host, port, &dial->addresses[0])) {
+		dial->count = 1;
+		dial_addresses(dial);
+	} else {
+		start_lookup(dial, host);
+	}
 }

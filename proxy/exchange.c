@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a request head to the question, and the end of an exchange. */
 #include "proxy/internal.h"
+#include "proxy/socks.h"
 
 void exchange_forget(struct exchange *exchange)
 {
 	free(exchange->head);
 	free(exchange->headers);
+	free(exchange->socks);
 	exchange->head = NULL;
 	exchange->headers = NULL;
+	exchange->socks = NULL;
 }
 
 void exchange_free(struct exchange *exchange)
@@ -38,6 +41,7 @@ void exchange_free(struct exchange *exchange)
 	pbuf_free(&exchange->announced);
 	pbuf_free(&exchange->trailers);
 	pbuf_free(&exchange->answer_trailers);
+	free(exchange->via);
 	free(exchange->host);
 	free(exchange);
 }
@@ -59,6 +63,15 @@ enum http1_step exchange_check_body(const struct client *client,
 	return step;
 }
 
+static const char *protocol_of(const struct exchange *exchange)
+{
+	if (exchange->raw)
+		return "loopback";
+	if (exchange->socks_version)
+		return exchange->socks_version == 4 ? "socks4a" : "socks5";
+	return exchange->request.connect ? "connect" : "http";
+}
+
 void exchange_ask(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
@@ -69,6 +82,7 @@ void exchange_ask(struct client *client)
 		.kind = exchange->raw	   ? PROXY_ASK_FORWARD
 			: request->connect ? PROXY_ASK_CONNECT
 					   : PROXY_ASK_REQUEST,
+		.protocol = protocol_of(exchange),
 		.host = request->host,
 		.port = request->port,
 		.method = request->method,

@@ -23,8 +23,13 @@ static bool name_destination(struct exchange *exchange, const struct fixed *to)
 
 void fixed_begin(struct client *client, const struct fixed *to)
 {
-	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	struct exchange *exchange;
 
+	if (to->passage) {
+		passage_begin(client, to->port);
+		return;
+	}
+	exchange = calloc(1, sizeof(*exchange));
 	if (!exchange) {
 		client_close(client, true);
 		return;

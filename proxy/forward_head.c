@@ -46,14 +46,21 @@ void head_add(struct pbuf *out, const struct proxy_header *header)
 	pbuf_add(out, "\r\n", 2);
 }
 
-/* Host comes from the verdict: what was decided is what is asked for. */
-static void add_host(struct pbuf *out, const char *host, uint16_t port)
+/* It comes from the verdict: what was decided is what is asked for. */
+static void add_authority(struct pbuf *out, const struct exchange *exchange)
 {
+	const char *host = exchange->host;
 	bool v6 = strchr(host, ':') != NULL;
 
-	pbuf_format(out, "Host: %s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
-	if (port != 80)
-		pbuf_format(out, ":%u", port);
+	pbuf_format(out, "%s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
+	if (exchange->request.port != 80)
+		pbuf_format(out, ":%u", exchange->request.port);
+}
+
+static void add_host(struct pbuf *out, const struct exchange *exchange)
+{
+	pbuf_format(out, "Host: ");
+	add_authority(out, exchange);
 	pbuf_add(out, "\r\n", 2);
 }
 
@@ -68,12 +75,17 @@ static bool is_path(struct proxy_text path)
 	return path.size && path.data[0] == '/';
 }
 
-static void add_request_line(struct pbuf *out,
-			     const struct http1_request *request,
+static void add_request_line(struct pbuf *out, const struct exchange *exchange,
 			     struct proxy_text path)
 {
+	const struct http1_request *request = &exchange->request;
+
 	pbuf_text_add(out, request->method);
 	pbuf_add(out, " ", 1);
+	if (exchange->by_parent) {
+		pbuf_format(out, "http://");
+		add_authority(out, exchange);
+	}
 	pbuf_text_add(out, path.data ? path : request->path);
 	if (request->query.data) {
 		pbuf_add(out, "?", 1);
@@ -140,6 +152,18 @@ static void announce_trailers(struct exchange *exchange,
 	}
 }
 
+static void add_credentials(struct pbuf *out, const struct exchange *exchange)
+{
+	const struct proxy_header header = {
+		proxy_text_of("Proxy-Authorization"),
+		proxy_text_of(exchange->via ? exchange->via->authorization
+					    : NULL),
+	};
+
+	if (exchange->by_parent && header.value.data)
+		head_add(out, &header);
+}
+
 static void add_connection(struct pbuf *out,
 			   const struct http1_request *request)
 {
@@ -164,8 +188,9 @@ const char *forward_head(struct exchange *exchange,
 	if (verdict->path.data && !is_path(verdict->path))
 		return "its path is none";
 	exchange->reusable = !request->websocket;
-	add_request_line(out, request, verdict->path);
-	add_host(out, exchange->host, request->port);
+	add_request_line(out, exchange, verdict->path);
+	add_host(out, exchange);
+	add_credentials(out, exchange);
 	for (size_t i = 0; i < request->header_count; i++) {
 		struct proxy_text name = request->headers[i].name;
 

@@ -26,6 +26,7 @@ enum {
 
 struct client;
 struct listener;
+struct socks;
 
 /**
  * struct proxy - @refs counts everything with a callback still to come, and
@@ -65,11 +66,13 @@ struct proxy_ask {
  * struct fixed - where all clients of a listener go
  * @name: host and port, as logs show them; owned
  * @host_size: of the host, that @name begins with; 0 where @opener connects
+ * @passage: to @port of the host's loopback, unasked; no @name
  */
 struct fixed {
 	char *name;
 	size_t host_size;
 	uint16_t port;
+	bool passage;
 	struct proxy_opener opener;
 };
 
@@ -79,6 +82,8 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
 /**
  * struct exchange - one request or tunnel and its answer
  * @head, @headers: what @request borrows from; freed once decided
+ * @socks: the negotiation of a SOCKS client, until decided; @socks_version:
+ *	what its replies are written in, 0 for HTTP
  * @body: reads the client's body
  * @forward: the head to send upstream, kept while it may be sent again
  * @announced: names of the trailer fields that may go up; @trailers: what
@@ -95,6 +100,8 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @close_after: the client connection ends with this exchange
  * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
  * @opener: of a raw one that needs no verdict
+ * @via: the proxy to leave by, from the verdict; owned; NULL for none
+ * @by_parent: @up leads to that proxy, which gets the absolute form
  */
 struct exchange {
 	struct proxy_ask ask;
@@ -102,6 +109,7 @@ struct exchange {
 	struct http1_request request;
 	char *head;
 	struct proxy_header *headers;
+	struct socks *socks;
 	struct pbuf forward;
 	struct pbuf announced;
 	struct pbuf trailers;
@@ -114,6 +122,7 @@ struct exchange {
 	struct http1_scan scan;
 	enum response_state response;
 	unsigned int interim;
+	uint8_t socks_version;
 	bool is_head;
 	bool chunk_down;
 	bool started;
@@ -125,12 +134,15 @@ struct exchange {
 	bool json;
 	bool close_after;
 	bool raw;
+	bool by_parent;
 	struct proxy_opener opener;
+	struct proxy_via *via;
 };
 
 enum client_state {
-	CLIENT_HEAD, /* reading a request head, or idle */
-	CLIENT_ASK,  /* waiting for the verdict */
+	CLIENT_HEAD,  /* reading a request head, or idle */
+	CLIENT_SOCKS, /* negotiating */
+	CLIENT_ASK,   /* waiting for the verdict */
 	CLIENT_DIAL,
 	CLIENT_EXCHANGE, /* request body up, response down */
 	CLIENT_TUNNEL,
@@ -145,6 +157,7 @@ enum client_state {
  * @armed: when the timer goes off; 0 when it is not running
  * @drained: bytes read in CLIENT_DRAIN; @blanks: empty lines skipped
  * @handles: close callbacks to come before the memory may go
+ * @fresh: nothing was read yet
  * @pumping, @again: keep client_pump() from recursing
  * @reset: CLIENT_LINGER ends by RST; @ended: our end is out
  */
@@ -161,6 +174,7 @@ struct client {
 	size_t drained;
 	unsigned int blanks;
 	unsigned int handles;
+	bool fresh;
 	bool pumping;
 	bool again;
 	bool reset;
@@ -197,7 +211,7 @@ void client_next(struct client *client);
 
 bool exchange_begin(struct client *client, size_t head_size);
 
-/** exchange_ask() - have the hook decide */
+/** exchange_ask() - have what is in the exchange's request decided */
 void exchange_ask(struct client *client);
 
 void exchange_free(struct exchange *exchange);
@@ -280,6 +294,18 @@ bool relay_step(struct client *client);
 /** fixed_begin() - the client is new; it may be closed when this returns */
 void fixed_begin(struct client *client, const struct fixed *to);
 
+/* socks_client.c: clients that speak SOCKS */
+
+bool socks_begin(struct client *client);
+bool socks_step(struct client *client);
+
+/** socks_granted() - queue the reply that opens the tunnel */
+void socks_granted(struct client *client);
+
+/* passage.c: clients handed to a proxy of the user's own */
+
+void passage_begin(struct client *client, uint16_t port);
+
 /* reply.c: answers of our own */
 
 /**
@@ -289,9 +315,11 @@ void fixed_begin(struct client *client, const struct fixed *to);
  * @reason: of a refusal; with @title, @denied, @rule and @advice (each may be
  *	NULL) it makes the body, unless @body has data
  * @json: the client would rather read JSON
+ * @error: of upstream-failure: what the system said, negative
  */
 struct reply {
 	unsigned int status;
+	int error;
 	const char *phrase;
 	const char *code;
 	const char *reason;
@@ -321,6 +349,9 @@ void denial_body(struct pbuf *out, const struct reply *reply);
  * @close: the connection ends behind it
  */
 void reply_send(struct client *client, const struct reply *reply, bool close);
+
+/** socks_answer() - the same for a SOCKS client: a code, then the end */
+void socks_answer(struct client *client, const struct reply *reply);
 
 /** reply_failure() - our own refusal or failure, logged, then the end */
 void reply_failure(struct client *client, unsigned int status, const char *code,

@@ -9,6 +9,7 @@
 /**
  * struct idle - one that waits
  * @hash: of @host and @port, so that few names are compared
+ * @via: owned copy; NULL for a connection to the host itself
  */
 struct idle {
 	TAILQ_ENTRY(idle) link;
@@ -17,6 +18,7 @@ struct idle {
 	uint64_t until;
 	uint32_t hash;
 	uint16_t port;
+	struct proxy_via *via;
 	char host[];
 };
 
@@ -40,6 +42,7 @@ static struct stream *withdraw(struct idle *idle)
 	pool->count--;
 	stream->owner = NULL;
 	stream->wake = NULL;
+	free(idle->via);
 	free(idle);
 	return stream;
 }
@@ -117,19 +120,21 @@ static bool has_room(const struct proxy *proxy, uint32_t hash)
 }
 
 void pool_park(struct proxy *proxy, const char *host, uint16_t port,
-	       struct stream *stream)
+	       const struct proxy_via *via, struct stream *stream)
 {
 	size_t size = strlen(host) + 1;
 	uint32_t hash = hash_of(host, port);
+	struct proxy_via *way = via ? via_copy(via) : NULL;
 	struct idle *idle = NULL;
 
 	stream->owner = NULL;
 	stream->wake = NULL;
 	if (!proxy->closing && !stream_error(stream) && !stream->eof &&
-	    has_room(proxy, hash))
+	    has_room(proxy, hash) && !way == !via)
 		idle = malloc(sizeof(*idle) + size);
 	stream_want(stream, true);
 	if (!idle || stream_error(stream)) {
+		free(way);
 		free(idle);
 		stream_close(stream, false);
 		return;
@@ -140,6 +145,7 @@ void pool_park(struct proxy *proxy, const char *host, uint16_t port,
 		.until = uv_now(proxy->loop) + proxy->limits.upstream_idle_ms,
 		.hash = hash,
 		.port = port,
+		.via = way,
 	};
 	memcpy(idle->host, host, size);
 	stream->owner = idle;
@@ -150,7 +156,8 @@ void pool_park(struct proxy *proxy, const char *host, uint16_t port,
 	arm(proxy);
 }
 
-struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port)
+struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port,
+			 const struct proxy_via *via)
 {
 	uint32_t hash = hash_of(host, port);
 	struct idle *idle = TAILQ_FIRST(&proxy->pool.idle);
@@ -159,7 +166,7 @@ struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port)
 		struct idle *next = TAILQ_NEXT(idle, link);
 
 		if (idle->hash == hash && idle->port == port &&
-		    strcmp(idle->host, host) == 0) {
+		    strcmp(idle->host, host) == 0 && via_same(idle->via, via)) {
 			struct stream *stream = withdraw(idle);
 
 			if (is_quiet(stream)) {

@@ -9,13 +9,16 @@
 #include "proxy/stream.h"
 
 struct idle;
+struct proxy_via;
 
 /**
  * struct pool - idle connections, the latest used first
  * @timer: goes off when the one that waits longest has waited enough
  *
  * A connection stays at the address that the policy let pass for its host and
- * port, and is only ever used for these, so nothing is to be asked again.
+ * port, and is only ever used for these, so nothing is to be asked again. One
+ * to a parent proxy serves only what leaves by that parent, for the same host
+ * and port.
  */
 struct pool {
 	TAILQ_HEAD(idle_list, idle) idle;
@@ -28,16 +31,18 @@ void pool_init(struct proxy *proxy);
 
 /**
  * pool_park() - keep @stream for @host (canonical) and @port, or close it
+ * @via: the proxy it leads to; copied; NULL: to the host itself
  * @stream: owned; nothing may be under way on it in either direction
  */
 void pool_park(struct proxy *proxy, const char *host, uint16_t port,
-	       struct stream *stream);
+	       const struct proxy_via *via, struct stream *stream);
 
 /**
- * pool_take() - a connection to @host and @port that was alive just now
+ * pool_take() - a connection to @host and @port by @via, alive just now
  * Return: owned by the caller, who sets its owner and wake; NULL for none.
  */
-struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port);
+struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port,
+			 const struct proxy_via *via);
 
 /** pool_shed() - close all to free descriptors; false when there were none */
 bool pool_shed(struct proxy *proxy);

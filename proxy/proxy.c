@@ -101,6 +101,11 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
 
 	if (!hooks->decide || !hooks->check_address)
 		return -EINVAL;
+	/*
+	 * Names are resolved on libuv's threads, which start with the first
+	 * lookup. With its usual four, four dead names would stop all others.
+	 */
+	setenv("UV_THREADPOOL_SIZE", "16", 0);
 	proxy = calloc(1, sizeof(*proxy));
 	if (!proxy)
 		return -ENOMEM;
@@ -293,6 +298,19 @@ int proxy_forward(struct proxy *proxy, int fd, const char *host, uint16_t port)
 	}
 	snprintf(to->name, size, "%s:%u", host, port);
 	to->host_size = strlen(host);
+	to->port = port;
+	return listen_on(proxy, fd, to);
+}
+
+int proxy_hand_over(struct proxy *proxy, int fd, uint16_t port)
+{
+	struct fixed *to = calloc(1, sizeof(*to));
+
+	if (!to) {
+		close(fd);
+		return -ENOMEM;
+	}
+	to->passage = true;
 	to->port = port;
 	return listen_on(proxy, fd, to);
 }

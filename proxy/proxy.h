@@ -14,13 +14,15 @@ struct proxy;
 struct proxy_ask;
 
 enum proxy_ask_kind {
-	PROXY_ASK_CONNECT, /* CONNECT host:port: an opaque tunnel */
+	PROXY_ASK_CONNECT, /* an opaque tunnel: CONNECT or SOCKS */
 	PROXY_ASK_REQUEST, /* a plain HTTP request in absolute form */
 	PROXY_ASK_FORWARD, /* a client of proxy_forward(): an opaque tunnel */
 };
 
 /**
  * struct proxy_question - what is asked; valid until the ask is answered
+ * @protocol: "connect", "socks5", "socks4a" (SOCKS4, too), "http",
+ *	or "loopback" (PROXY_ASK_FORWARD)
  * @host: as the client spelled it, without brackets; only bytes that the
  *	parser lets pass for a host. Canonical form is the hook's business.
  * @port: 1-65535; 80 when an http URL names none
@@ -31,6 +33,7 @@ enum proxy_ask_kind {
  */
 struct proxy_question {
 	enum proxy_ask_kind kind;
+	const char *protocol;
 	struct proxy_text host;
 	uint16_t port;
 	struct proxy_text method;
@@ -42,15 +45,35 @@ struct proxy_question {
 };
 
 /**
+ * struct proxy_via - another proxy to leave by
+ * @host, @port: where it listens; or
+ * @socket: the path of its Unix socket
+ * @authorization: value of Proxy-Authorization or NULL; never logged or told
+ *
+ * Tunnels, and WebSockets, are asked of it with CONNECT, requests in absolute
+ * form. It resolves the name, so @check_address is asked about a destination
+ * that is an address only.
+ */
+struct proxy_via {
+	const char *host;
+	uint16_t port;
+	const char *socket;
+	const char *authorization;
+};
+
+/**
  * struct proxy_verdict - the answer; everything is copied by the proxy
  * @allow: false unless said otherwise: a zeroed verdict denies
  * @host: where allowed, the canonical host to resolve and dial: a name, an
  *	IPv4 or a bare IPv6 address. It is also what the forwarded Host names.
  * @path: where allowed, the path to ask for instead; data NULL: as asked
+ * @via: where allowed: the proxy to leave by, NULL for none
  * @status: of a denial (400-599, else 403) or an answer (200-599)
  * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
- *	reason phrase with control bytes removed). Never NULL on a denial.
+ *	reason phrase with control bytes removed). Never NULL on a denial. SOCKS
+ *	has room for a code only; but for port 22 the client is let in and told
+ *	the reason as an SSH server would.
  * @rule: of a denial: what decided it, with file and line where known; the
  *	body then also says what was denied
  * @advice: of a denial: what to do instead
@@ -63,9 +86,9 @@ struct proxy_question {
  * @body: of an answer or denial; data NULL means one made of @title, @reason,
  *	@rule and @advice: lines, or JSON where Accept prefers that
  *
- * An unusable verdict (no valid @host; malformed headers or such that framing
- * or routing rest on: Host, Content-Length, Expect, Connection and the other
- * hop-by-hop ones) fails closed: 502 with X-Proxy-Error: bad-verdict.
+ * An unusable verdict (no valid @host or @via; malformed headers or such that
+ * framing or routing rest on: Host, Content-Length, Expect, Connection and the
+ * other hop-by-hop ones) fails closed: 502 with X-Proxy-Error: bad-verdict.
  */
 struct proxy_verdict {
 	bool allow;
@@ -73,6 +96,7 @@ struct proxy_verdict {
 	unsigned int status;
 	const char *host;
 	struct proxy_text path;
+	const struct proxy_via *via;
 	const char *code;
 	const char *reason;
 	const char *rule;
@@ -161,6 +185,8 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
  * proxy_listen() - accept clients on a listening socket
  * @listener: a bound, listening TCP socket (it may live in another network
  *	namespace); taken over on success and on failure
+ *
+ * A client's first byte tells SOCKS from HTTP, so each listener serves both.
  * Return: 0 or -errno.
  */
 int proxy_listen(struct proxy *proxy, int listener);
@@ -205,6 +231,15 @@ int proxy_publish(struct proxy *proxy, int listener,
  * @fd: connected TCP socket, taken over, or -errno
  */
 void proxy_opened(struct proxy_ask *ask, int fd);
+
+/**
+ * proxy_hand_over() - accept clients, and hand them to a proxy of the user's
+ * @listener: as above
+ * @port: where that proxy listens, on the host's loopback (127.0.0.1)
+ *
+ * Byte for byte: no hook is asked, nothing is decided here.
+ */
+int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
 
 /**
  * proxy_answer() - answer an ask, exactly once; the ask is gone afterwards

@@ -103,6 +103,10 @@ void reply_send(struct client *client, const struct reply *reply, bool close)
 		client_close(client, true);
 		return;
 	}
+	if (exchange && exchange->socks_version) {
+		socks_answer(client, reply);
+		return;
+	}
 	if (!body.data && reply->reason) {
 		denial_body(&told, reply);
 		body = pbuf_text(&told);

@@ -128,6 +128,11 @@ static void parse_response(struct client *client, struct proxy_text head)
 		snprintf(cause, sizeof(cause), "sent an invalid response: %s",
 			 refusal.reason);
 		forward_fail(client, 502, cause);
+	} else if (exchange->by_parent && response.status == 407) {
+		/* Whose credentials are meant, no client can know. */
+		forward_fail(client, 502,
+			     "is reached by a parent proxy that wants other "
+			     "credentials");
 	} else if (response.status < 200) {
 		exchange->scan = (struct http1_scan){ 0 };
 		pass_interim(client, &response);

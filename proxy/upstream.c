@@ -12,7 +12,9 @@ static void tunnel_open(struct client *client)
 	static const char done[] =
 		"HTTP/1.1 200 Connection established\r\n\r\n";
 
-	if (!client->exchange->raw)
+	if (client->exchange->socks_version)
+		socks_granted(client);
+	else if (!client->exchange->raw)
 		pbuf_add(&client->stream.out, done, sizeof(done) - 1);
 	client_tunnel(client);
 }
@@ -50,6 +52,7 @@ static void on_dialled(void *owner, const struct dial_result *result)
 	struct client *client = owner;
 	struct exchange *exchange = client->exchange;
 	struct reply reply = { .status = result->status,
+			       .error = result->error,
 			       .code = result->code,
 			       .reason = result->text,
 			       .json = exchange->json };
@@ -74,10 +77,12 @@ static void dial(struct client *client)
 	client_enter(client, CLIENT_DIAL);
 	exchange->dial = dial_new(client->proxy, exchange->host,
 				  exchange->request.port, on_dialled, client);
-	if (exchange->dial)
-		dial_start(exchange->dial);
-	else
+	if (!exchange->dial ||
+	    (exchange->via &&
+	     dial_via(exchange->dial, exchange->via, !exchange->by_parent)))
 		client_close(client, false);
+	else
+		dial_start(exchange->dial);
 }
 
 void upstream_open(struct client *client)
@@ -92,9 +97,11 @@ void upstream_open(struct client *client)
 			      client->proxy->tunnel_count);
 		return;
 	}
-	if (!exchange->request.connect)
+	/* A WebSocket goes through a parent in a tunnel of its own. */
+	if (!exchange->request.connect &&
+	    (!exchange->via || exchange->by_parent))
 		kept = pool_take(client->proxy, exchange->host,
-				 exchange->request.port);
+				 exchange->request.port, exchange->via);
 	exchange->reused = kept != NULL;
 	if (kept)
 		use(client, kept);
@@ -139,5 +146,6 @@ void upstream_release(struct client *client)
 		return;
 	}
 	exchange->up = NULL;
-	pool_park(client->proxy, exchange->host, exchange->request.port, up);
+	pool_park(client->proxy, exchange->host, exchange->request.port,
+		  exchange->via, up);
 }

@@ -17,7 +17,7 @@
 ---@class srt.Conn
 ---@field host string
 ---@field port integer
----@field protocol "http"|"connect"|"socks5"|"transparent"
+---@field protocol "http"|"connect"|"socks5"|"socks4a"|"transparent"
 ---@field command string|nil
 ---@field commandId string|nil
 ---@field process srt.Process|nil

@@ -2,32 +2,18 @@
 -- The one place that decides connections, requests and resolved addresses. Enforcement, explain and reports ask here.
 
 local domain = require("srt.domain")
+local spelled = require("srt.net_text")
 
 local decide_net = {}
 
 local Decider = {}
 Decider.__index = Decider
 
--- Protocols whose bytes filterRequest does not see.
-local OPAQUE = { connect = true, loopback = true }
-
-local function target(host, port)
-  return host:find(":", 1, true) and ("[%s]:%d"):format(host, port) or ("%s:%d"):format(host, port)
-end
-
----A host for a message: bounded, without bytes that a terminal would act on.
-local function shown(host)
-  host = host:gsub("[^%g ]", function(c) return ("\\x%02x"):format(c:byte()) end)
-  return #host > 100 and host:sub(1, 100) .. "…" or host
-end
+local target, shown, where = spelled.target, spelled.shown, spelled.where
 
 local function deny(fields)
   fields.action = "deny"
   return fields
-end
-
-local function where(origin)
-  return origin and (" (%s)"):format(require("srt.source").where(origin)) or ""
 end
 
 ---Where a callback stands, for reports.
@@ -139,17 +125,21 @@ end
 ---Decides a connection.
 ---@param host string as the client spelled it
 ---@param port integer
----@param protocol string "http", "connect", …
+---@param protocol string "http", "connect", "socks5", "socks4a", "loopback"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
---- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
+--- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
+--- via = of an allowed one: the proxy to leave by, as of srt.route}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
-  if decision.action == "allow" and OPAQUE[protocol] and self.network.refuseOpaqueTunnels then
+  -- All but plain HTTP are bytes that filterRequest does not see.
+  if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
       :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end
-  return decision
+  local via = decision.action == "allow" and self.route and self.route(decision.host, port, protocol)
+  -- The way depends on the protocol, and a remembered decision is not ours to change.
+  return via and setmetatable({ via = via }, { __index = decision }) or decision
 end
 
 function decide_net.nobody()
@@ -221,6 +211,7 @@ local function by_filter(self, connection, subject, answer)
     return deny(decision)
   end
   decision.action, decision.set, decision.remove = "allow", answer.set, answer.remove
+  decision.via = connection.via
   return decision
 end
 
@@ -273,7 +264,7 @@ end
 ---@return table verdict {allow, respond, host, path, code, reason, rule, advice, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
-    return { allow = true, host = decision.host, path = decision.path, set = decision.set,
+    return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set,
       remove = decision.remove }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
@@ -299,6 +290,7 @@ function decide_net.compile(profile, facts)
     filterRequest = callbacks.filterRequest or {},
     origins = callbacks.origins or {},
     known = {}, known_count = 0,
+    route = (network.mitm or network.parent) and require("srt.route").compile(network),
   }, Decider)
 end
 

@@ -128,6 +128,7 @@ local function network(self, profile, values)
   end
   reasons(self, net, values)
   loopback(self, net)
+  require("srt.ways").lint(self, net, values)
   duplicates(self, net.allowed, function(rule) return rule.text:lower() end)
   duplicates(self, net.denied, function(rule) return rule.text:lower() end)
   if net.strict and #profile.callbacks.decideConnect > 0 then

@@ -121,7 +121,35 @@ local function published(values)
   return out
 end
 
-local function network(values)
+---By which other proxies connections leave.
+local function ways_out(self, values, out)
+  local parent = {}
+  for _, name in ipairs({ "http", "https", "noProxy" }) do
+    parent[name] = scalar(values, "network.parentProxy." .. name)
+  end
+  local socket, domains = values["network.mitmProxy.socketPath"], values["network.mitmProxy.domains"]
+  if socket and domains then
+    local path, reason = require("srt.paths").expand(socket.value, self.ctx)
+    if not path then self:problem(socket.origin, reason) end
+    out.mitm = { socket = path, rules = rules(values, "network.mitmProxy.domains", "allow"), origin = socket.origin }
+  elseif socket or domains then
+    self:problem((socket or domains).origin, "network.mitmProxy takes both socketPath and domains")
+  end
+  out.ports = { http = math.tointeger(scalar(values, "network.httpProxyPort")),
+    socks = math.tointeger(scalar(values, "network.socksProxyPort")) }
+  out.enabled = out.enabled or out.ports.http ~= nil or out.ports.socks ~= nil
+  -- The environment is of no concern where nothing leaves.
+  if out.enabled then
+    local found, problem = require("srt.route").parent(parent, self.ctx.env or {})
+    if problem then
+      local v = values["network.parentProxy.http"] or values["network.parentProxy.https"]
+      self:problem(v and v.origin or { key = "network.parentProxy" }, problem)
+    end
+    out.parent = found
+  end
+end
+
+local function network(self, values)
   local reasons = values["network.deniedDomainReasons"]
   local out = {
     allowed = rules(values, "network.allowedDomains", "allow"),
@@ -134,6 +162,7 @@ local function network(values)
     publish = published(values),
   }
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
+  ways_out(self, values, out)
   return out
 end
 
@@ -221,7 +250,7 @@ function profile.resolve(policy, ctx)
     version = 1, cwd = ctx.cwd, home = ctx.home,
     filesystem = filesystem(self, values, budget),
     protection = protection(values),
-    network = network(values),
+    network = network(self, values),
     callbacks = callbacks(policy),
     env = environment(values),
     safeDirectories = safe_directories(self, values),

@@ -106,15 +106,16 @@ local network = section("Which destinations are reached, and who decides.", {
   publishPorts = list("published", "Ports inside that the host may reach."),
   transparent = later(flag("Serves programs that ignore proxy variables.")),
   tlsTerminate = tls_terminate,
-  parentProxy = later(section("A proxy to leave by.", {
-    http = node("string", "For plain HTTP."), https = node("string", "For HTTPS."),
-    noProxy = node("string", "Hosts to reach directly."),
-  })),
-  mitmProxy = later(section("A proxy on a Unix socket.", {
-    socketPath = node("string", "Its socket."), domains = list(ALLOW, "Hosts that go there."),
-  })),
-  httpProxyPort = later(port("A filtering HTTP proxy of yours.")),
-  socksProxyPort = later(port("A filtering SOCKS proxy of yours.")),
+  parentProxy = section("A proxy to leave by; what is absent is taken from srt-lua's environment.", {
+    http = node("string", "For plain HTTP: http://[USER:PASSWORD@]HOST:PORT; \"\" for none."),
+    https = node("string", "For tunnels, so for all else."),
+    noProxy = node("string", "Hosts to reach directly, as NO_PROXY lists them."),
+  }),
+  mitmProxy = section("A proxy on a Unix socket.", {
+    socketPath = node("string", "Its socket."), domains = list(ALLOW, "Allowed hosts that are reached by it."),
+  }),
+  httpProxyPort = port("An HTTP proxy of yours on 127.0.0.1 that decides in place of ours."),
+  socksProxyPort = port("A SOCKS proxy of yours, likewise."),
   decideConnect = node("function", "Decides a destination that no list decides."),
   filterRequest = node("function", "Decides each request that the proxy can read."),
   filterResponse = later(node("function", "Decides each response.")),

@@ -159,19 +159,23 @@ describe("listeners", function()
 
   it("are the proxy's and those of loopback destinations", function()
     assert.same({}, listen(""))
-    assert.same({ "http 127.0.0.1 3128" }, listen('"a.test"'))
-    assert.same({ "http 127.0.0.1 3128", "loopback 127.0.0.1 5432", "loopback ::1 5432" }, listen('"localhost:5432"'))
+    assert.same({ "http 127.0.0.1 3128", "socks 127.0.0.1 1080" }, listen('"a.test"'))
+    assert.same({ "http 127.0.0.1 3128", "socks 127.0.0.1 1080", "loopback 127.0.0.1 5432", "loopback ::1 5432" },
+      listen('"localhost:5432"'))
   end)
 
   it("leave a port to the destination that the policy names", function()
-    assert.same({ "http 127.0.0.1 3130", "loopback 127.0.0.1 3128", "loopback 127.0.0.1 3129" },
-      listen('"127.0.0.1:3128", "127.0.0.1:3129"'))
+    assert.same({ "http 127.0.0.1 3130", "socks 127.0.0.1 1080", "loopback 127.0.0.1 3128",
+      "loopback 127.0.0.1 3129" }, listen('"127.0.0.1:3128", "127.0.0.1:3129"'))
+    local ports = {}
+    for port = 1080, 1082 do ports[#ports + 1] = ('"127.0.0.1:%d"'):format(port) end
+    assert.equal("socks 127.0.0.1 1083", listen(table.concat(ports, ","))[2])
   end)
 
   it("are bounded, which is said", function()
     local many = {}
     for port = 5001, 5060 do many[#many + 1] = ('"localhost:%d"'):format(port) end
-    assert.equal(121, #assert(listen(table.concat(many, ","))))
+    assert.equal(122, #assert(listen(table.concat(many, ","))))
     many[#many + 1] = '"localhost:5999"'
     local plan, message = listen(table.concat(many, ","))
     assert.is_nil(plan)

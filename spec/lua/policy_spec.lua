@@ -224,10 +224,9 @@ end)
 describe("keys that can't be held yet", function()
   local later = {
     "network = { tlsTerminate = {} }",
-    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }", "network = { httpProxyPort = 80 }",
+    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
     "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
-    'network = { parentProxy = { http = "http://p" } }',
     'credentials = { envVars = { { name = "A", mode = "deny" } } }',
   }
   for _, text in ipairs(later) do

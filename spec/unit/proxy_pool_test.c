@@ -76,6 +76,56 @@ static void test_not_for_others(void **state)
 	leave(f, client);
 }
 
+/* Takes the next connection for the request, which must come in that form. */
+static int begin_via(struct fixture *f, int client, const char *path)
+{
+	char line[128];
+	int origin;
+
+	put_get(f, client, path, "");
+	origin = accept_origin(f);
+	snprintf(line, sizeof(line), "GET %s%s HTTP/1.1\r\n", base, path);
+	want_in(get_head(f, origin), line);
+	put(f, origin, OK_EMPTY);
+	want(f, client, OK_EMPTY);
+	return origin;
+}
+
+/* One that leads to a parent is another destination, with its credentials. */
+static void test_not_across_ways(void **state)
+{
+	struct fixture *f = *state;
+	struct proxy_via one = { .host = "127.0.0.1" }, two;
+	int client = connect_to(f->port), direct = begin(f, client, "/1");
+	int first, second;
+
+	one.port = (uint16_t)f->origin_port;
+	two = one;
+	two.authorization = "Basic eA==";
+	f->verdict = (struct proxy_verdict){ .allow = true,
+					     .host = "127.0.0.1",
+					     .via = &one };
+	f->answer = ANSWER_GIVEN;
+	first = begin_via(f, client, "/2");
+	f->verdict.via = &two;
+	second = begin_via(f, client, "/3");
+	want_quiet(f, direct);
+	want_quiet(f, first);
+	f->verdict.via = &one;
+	put_get(f, client, "/4", "");
+	want_in(get_head(f, first), "GET http://");
+	put(f, first, OK_EMPTY);
+	want(f, client, OK_EMPTY);
+	f->answer = ANSWER_ALLOW;
+	put_get(f, client, "/5", "");
+	serve(f, client, direct, "/5");
+	no_origin(f);
+	close(direct);
+	close(first);
+	close(second);
+	leave(f, client);
+}
+
 /* What makes a connection unfit, and how the response then looks to the client.
  */
 static void test_not_kept(void **state)
@@ -337,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_reuse),
 		TEST(test_not_for_others),
+		TEST(test_not_across_ways),
 		TEST(test_not_kept),
 		TEST(test_unsolicited),
 		TEST(test_retry),

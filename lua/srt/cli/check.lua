@@ -120,6 +120,7 @@ local function network(lines, profile)
   add_block(lines, " published, for all users of the host (network.publishPorts)", net.publish,
     function(entry) return row(require("srt.publish").text(entry), source.where(entry.origin)) end)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
+  for _, item in ipairs(require("srt.ways").rows(net)) do lines[#lines + 1] = row(item.what, item.where) end
   for _, name in ipairs({ "decideConnect", "filterRequest" }) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
@@ -239,7 +240,7 @@ function check.data(profile)
     version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
     filesystem = fs, protection = protection_data(profile.protection),
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
-      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet,
+      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, waysOut = json.object(require("srt.ways").data(net)),
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
       deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),

@@ -7,6 +7,7 @@ local COMMANDS = {
   { "check", "validate policies and print what they come to" },
   { "explain", "say what a policy allows on a path, and which rule decides" },
   { "compile", "print the native plan of a policy" },
+  { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "doctor", "clean up after runs that were killed" },
 }
 

@@ -110,8 +110,7 @@ local function start_proxy(loaded, plan, listeners, say, sandbox, command)
     decide = function(question)
       local decision
       if question.kind ~= "request" then
-        decision = decider:connect(question.host, question.port,
-          question.kind == "forward" and "loopback" or "connect", call)
+        decision = decider:connect(question.host, question.port, question.protocol, call)
       else
         question.scheme, question.protocol = "http", "http"
         decision = decider:request(question, call)
@@ -128,6 +127,7 @@ local function start_proxy(loaded, plan, listeners, say, sandbox, command)
     limits = loaded.profile.limits,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
+  local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do
     local ok, why
     if listeners[i] < 0 then
@@ -136,7 +136,7 @@ local function start_proxy(loaded, plan, listeners, say, sandbox, command)
     elseif point.purpose == "loopback" then
       ok, why = proxy:forward(listeners[i], point.host, point.port)
     else
-      ok, why = proxy:listen(listeners[i])
+      ok, why = proxy:listen(listeners[i], owners[point.purpose])
     end
     if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
   end

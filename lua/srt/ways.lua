@@ -1,0 +1,81 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is told about ways out by other proxies: rows and data for check, and warnings. Credentials are never in it.
+
+local source = require("srt.source")
+
+local ways = {}
+
+local KINDS, PORTS = { "http", "https" }, { "http", "socks" }
+
+---@param net table the network of a profile
+---@return {what: string, where: string}[]
+function ways.rows(net)
+  local rows = {}
+  local function add(where, form, ...) rows[#rows + 1] = { what = form:format(...), where = where } end
+  for _, rule in ipairs(net.mitm and net.mitm.rules or {}) do
+    add(source.where(rule.origin), "%s leaves by the proxy at %s", rule.text, net.mitm.socket)
+  end
+  for _, kind in ipairs(KINDS) do
+    local one = net.parent and net.parent[kind]
+    if one then add(one.from, "%s leaves by %s", kind, one.text) end
+  end
+  for _, kind in ipairs(PORTS) do
+    local port = net.ports[kind]
+    if port then add(("network.%sProxyPort"):format(kind), "%s: your proxy on 127.0.0.1:%d decides", kind, port) end
+  end
+  return rows
+end
+
+---@param net table
+---@return table for JSON
+function ways.data(net)
+  local out = { httpProxyPort = net.ports.http, socksProxyPort = net.ports.socks }
+  for _, kind in ipairs(KINDS) do
+    local one = net.parent and net.parent[kind]
+    if one then out[kind] = { url = one.text, from = one.from } end
+  end
+  if net.mitm then
+    out.mitm = { socket = net.mitm.socket, domains = {} }
+    for i, rule in ipairs(net.mitm.rules) do out.mitm.domains[i] = rule.text end
+  end
+  return out
+end
+
+local function warn_of_ports(linter, net, values)
+  for i, kind in ipairs(PORTS) do
+    local port = net.ports[kind]
+    if port then
+      linter:warn(values[("network.%sProxyPort"):format(kind)].origin, ("what comes to the sandbox's %s proxy goes to "
+        .. "127.0.0.1:%d as it is: allowedDomains, deniedDomains, decideConnect, filterRequest and the guard of "
+        .. "resolved addresses decide nothing there, the proxy on that port does%s"):format(kind:upper(), port,
+        net.ports[PORTS[3 - i]] and "" or ("; the %s port stays under the lists"):format(PORTS[3 - i]:upper())))
+    end
+  end
+end
+
+---Warns of what the lists no longer decide or can no longer see.
+---@param linter table with :warn(origin, message) and .notes
+---@param net table
+---@param values table of the policy
+function ways.lint(linter, net, values)
+  warn_of_ports(linter, net, values)
+  local parent, v = net.parent, values["network.parentProxy.noProxy"]
+  if not parent then return end
+  local texts = {}
+  for _, kind in ipairs(KINDS) do
+    local one = parent[kind]
+    if one and texts[#texts] ~= one.text then texts[#texts + 1] = one.text end
+  end
+  linter.notes[#linter.notes + 1] = ("connections leave by a parent proxy (%s), which resolves names: the guard of "
+    .. "resolved addresses sees only destinations that are given as addresses"):format(table.concat(texts, ", "))
+  for _, entry in ipairs(parent.ignored) do
+    local text = ("the entry %q means nothing here: such hosts go to the parent proxy"):format(entry)
+    if v then
+      linter:warn(v.origin, text)
+    else
+      linter.notes[#linter.notes + 1] = "NO_PROXY of the environment: " .. text
+    end
+  end
+end
+
+return ways

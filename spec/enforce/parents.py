@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small forward proxy of the tests' own: CONNECT and absolute form, over TCP or a Unix socket."""
+import os
+import select
+import socket
+import threading
+
+from server import ADDRESS
+
+
+def head_of(connection):
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(4096)
+        if not more:
+            return None, b""
+        data += more
+    head, _, rest = data.partition(b"\r\n\r\n")
+    return head.decode("latin-1"), rest
+
+
+def pump(one, two):
+    """Until both have ended; each end is passed on."""
+    others = {one: two, two: one}
+    while others:
+        for source in select.select(list(others), [], [], 30)[0] or list(others):
+            try:
+                data = source.recv(1 << 16)
+            except OSError:
+                data = b""
+            if data:
+                others[source].sendall(data)
+            else:
+                try:
+                    others.pop(source).shutdown(socket.SHUT_WR)
+                except OSError:
+                    pass
+
+
+class Parent:
+    """with Parent() as parent: parent.url, parent.seen (heads). names: {name: address} it resolves itself.
+
+    answer: what it says instead of doing anything."""
+
+    def __init__(self, names=None, path=None, answer=None, chatty=b""):
+        self.names, self.path, self.answer, self.chatty = names or {}, path, answer, chatty
+        self.seen = []
+
+    def __enter__(self):
+        if self.path:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.bind(self.path)
+            os.chmod(self.path, 0o666)
+            self.socket.listen(16)
+        else:
+            self.socket = socket.create_server((ADDRESS, 0), backlog=16)
+            self.port = self.socket.getsockname()[1]
+            self.url = "http://%s:%d" % (ADDRESS, self.port)
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def reach(self, authority):
+        host, _, port = authority.rpartition(":")
+        return socket.create_connection((self.names.get(host, host.strip("[]")), int(port)))
+
+    def serve(self, client):
+        with client:
+            head, rest = head_of(client)
+            if head is None:
+                return
+            self.seen.append(head)
+            if self.answer is not None:
+                client.sendall(self.answer)
+                return
+            method, target, _ = head.split("\r\n")[0].split(" ")
+            authority = target if method == "CONNECT" else target.split("/")[2]
+            with self.reach(authority) as origin:
+                if method == "CONNECT":
+                    client.sendall(b"HTTP/1.1 200 OK\r\nX-Parent: yes\r\n\r\n" + self.chatty)
+                    origin.sendall(rest)
+                else:
+                    line = "%s /%s HTTP/1.1" % (method, target.split("/", 3)[3])
+                    lines = [line, *(one for one in head.split("\r\n")[1:] if not one.lower().startswith("proxy-"))]
+                    origin.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + rest)
+                pump(client, origin)
