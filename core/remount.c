@@ -247,6 +247,17 @@ static void restore(struct remount *remount, size_t index, long long since)
 	remount->state[index] = error ? MOVED_NAMES_MISSING : 0;
 }
 
+/* A mount that is put back covers those beneath: they follow in the plan. */
+static void lose_beneath(struct remount *remount, size_t index)
+{
+	const struct plan *plan = remount->plan;
+	const char *top = plan->steps[index].target;
+
+	for (size_t i = index + 1; i < plan->step_count; i++)
+		if (path_below(plan->steps[i].target, top))
+			remount->state[i] |= LOST;
+}
+
 void remount_check(struct remount *remount, bool names)
 {
 	const struct plan *plan = remount->plan;
@@ -261,7 +272,10 @@ void remount_check(struct remount *remount, bool names)
 		if (!(remount->state[i] & LOST))
 			continue;
 		restore(remount, i, since);
-		restored |= !remount->state[i];
+		if (remount->state[i])
+			continue;
+		restored = true;
+		lose_beneath(remount, i);
 	}
 	if (!restored)
 		return;
