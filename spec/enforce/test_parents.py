@@ -48,8 +48,9 @@ class Routes(Parents):
             policy = self.policy_for(origin, allowed='"far.test:%d", "127.0.0.2"')
             url = "http://far.test:%d/x" % origin.port
             for env in ({"HTTP_PROXY": parent.url}, {"http_proxy": parent.url}, {"ALL_PROXY": parent.url}):
-                self.assertEqual("hello from /x\n", self.curl(url, policy, env=env).out)
-                self.assertEqual("hello from /x\n", self.curl("-p " + url, policy, env=env).out)
+                for options in ("", "-p "):
+                    got = self.curl(options + url, policy, env=env)
+                    self.assertEqual("hello from /x\n", got.out, got)
             self.assertEqual(6, len(parent.seen))
             self.assertEqual("hello from /x\n", self.curl("-p " + url, policy, env={"HTTPS_PROXY": parent.url}).out)
             got = self.curl("-o /dev/null -w '%{http_code}' " + url, policy, env={"HTTPS_PROXY": parent.url})
