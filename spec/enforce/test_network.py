@@ -347,9 +347,12 @@ for host in sys.argv[1:]:
             got = self.run_sh(script + "curl -s %s/ok" % origin.url, policy)
             lines = got.out.splitlines()
             for i, (body, word) in enumerate(bodies.items()):
-                self.assertIn("decideConnect", lines[2 * i], body)
-                self.assertIn(word, lines[2 * i], body)
-                self.assertEqual("56", lines[2 * i + 1], body)
+                reason, denied, rule, code = lines[4 * i:4 * i + 4]
+                self.assertIn("decideConnect", reason, body)
+                self.assertIn(word, reason, body)
+                self.assertEqual("denied: GET http://127.0.1.%d:%d/" % (i + 1, origin.port), denied, body)
+                self.assertTrue(rule.startswith("rule: network.decideConnect"), rule)
+                self.assertEqual("56", code, body)
             self.assertEqual("hello from /ok", lines[-1], got)
 
     @as_everyone
