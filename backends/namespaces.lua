@@ -104,53 +104,34 @@ local function mounts_of(rules, plan)
   plan.mounts, plan.writable = mounts, writable
 end
 
-local function proxy_environment(env, profile)
-  local url = "http://127.0.0.1:" .. PROXY_PORT
-  for _, name in ipairs { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY" } do
-    env[name], env[name:lower()] = url, url
+-- A port for us that no destination of the policy has on loopback.
+local function free_port(port, points)
+  for _, point in ipairs(points) do
+    if point.port == port then return free_port(port + 1, points) end
   end
-  local direct = {}
-  for _, host in ipairs { "localhost", "127.0.0.1", "::1" } do
-    -- A destination that the policy names is the host's: by the proxy.
-    if not profile.network.namesHost(host) then direct[#direct + 1] = host end
-  end
-  local list = table.concat(direct, ",")
-  env.NO_PROXY, env.no_proxy = list, list
-  env.NODE_USE_ENV_PROXY = "1"
+  return port
 end
 
-local PROXY_NAMES = { "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY", "FTP_PROXY", "NO_PROXY" }
-
--- The caller's environment, then what the sandbox needs, then the policy's.
-local function environment(profile, ctx, temp)
-  local env, wanted = {}, profile.env
-  local pass
-  if wanted.pass then
-    pass = {}
-    for _, name in ipairs(wanted.pass) do pass[name] = true end
+-- Where PID 1 listens, in the order of the sandbox's listeners.
+local function listen_of(profile)
+  if not profile.network.enabled then return {} end
+  local points, too_many = require("srt.loopback").points(profile)
+  if too_many then
+    return nil, ("network.allowedDomains names too many ports of the host's loopback, from %q on: there is room for %d")
+      :format(too_many.text, require("srt.loopback").MOST)
   end
-  for name, value in pairs(ctx.env) do
-    if not pass or pass[name] then env[name] = value end
+  local listen = { { address = "127.0.0.1", port = free_port(PROXY_PORT, points), purpose = "http" } }
+  for _, point in ipairs(points) do
+    listen[#listen + 1] = { address = point.address, port = point.port, purpose = "loopback", host = point.host }
   end
-  -- The host's own proxy can't be reached from inside.
-  for _, name in ipairs(PROXY_NAMES) do env[name], env[name:lower()] = nil, nil end
-  env.SANDBOX_RUNTIME = "1"
-  if temp then
-    env.TMPDIR, env.TMPPREFIX = temp, temp .. "/zsh"
-  end
-  if profile.network.enabled then proxy_environment(env, profile) end
-  for _, name in ipairs(wanted.unset or {}) do env[name] = nil end
-  for name, value in pairs(wanted.set or {}) do env[name] = value end
-  local list = {}
-  for name, value in pairs(env) do list[#list + 1] = name .. "=" .. value end
-  table.sort(list)
-  return list
+  return listen
 end
 
 --- Compiles a profile to a plan. Mechanical: every question is asked of rules.
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
----@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?}
+---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
+--- binary: string? this program}
 ---@return table? plan
 ---@return string? reason
 function namespaces.compile(profile, rules, ctx)
@@ -174,14 +155,18 @@ function namespaces.compile(profile, rules, ctx)
   -- Landlock before ABI 2 breaks renames, and under it nothing can be mounted.
   plan.landlock = ctx.features.landlock >= 2 and not profile.nested
   plan.scopeSignals = ctx.features.landlock >= 6
-  plan.listen = profile.network.enabled and { PROXY_PORT } or {}
+  local message
+  plan.listen, message = listen_of(profile)
+  if not plan.listen then return nil, message end
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard }
   if guard then
     plan.guard = require("srt.create_guard").table(rules.guard)
     plan.guard.notify = seccomp.notified()
   end
-  plan.env = environment(profile, ctx, plan.tempDir)
+  local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
+  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
+    plan.listen)
   return plan
 end
 

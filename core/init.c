@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/freeze.h"
+#include "core/inside.h"
 #include "core/message.h"
 #include "core/remount.h"
 #include "core/system.h"
@@ -27,6 +28,7 @@ struct init {
 	struct command command;
 	struct remount remount;
 	struct freeze freeze;
+	struct inside inside;
 	int control;
 	int signals;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
@@ -169,6 +171,8 @@ static void read_control(struct init *init)
 		return;
 	if (message.kind == MESSAGE_SIGNAL) {
 		host_reports(init, message.value);
+	} else if (message.kind == MESSAGE_CONNECT) {
+		inside_connect(&init->inside, &message);
 	} else if (message.kind == MESSAGE_FREEZE) {
 		freeze_all(&init->freeze);
 		tell(init, MESSAGE_FROZEN, 0);
@@ -241,19 +245,21 @@ static int timeout(struct init *init)
 
 static _Noreturn void serve(struct init *init)
 {
-	struct pollfd fds[] = { { .events = POLLIN },
-				{ .events = POLLIN },
-				{ .events = POLLIN },
-				{ .events = POLLPRI },
-				{ .events = POLLIN } };
+	struct pollfd fds[5 + INSIDE_MAX] = { { .events = POLLIN },
+					      { .events = POLLIN },
+					      { .events = POLLIN },
+					      { .events = POLLPRI },
+					      { .events = POLLIN } };
 
 	for (;;) {
+		nfds_t count = 5 + inside_watch(&init->inside, fds + 5);
+
 		fds[0].fd = init->command.report;
 		fds[1].fd = init->signals;
 		fds[2].fd = init->control;
 		fds[3].fd = init->remount.changes;
 		fds[4].fd = init->remount.names;
-		if (poll(fds, ARRAY_SIZE(fds), timeout(init)) < 0)
+		if (poll(fds, count, timeout(init)) < 0)
 			continue;
 		if (fds[3].revents || fds[4].revents || fds[4].fd < 0)
 			remount_check(&init->remount,
@@ -264,6 +270,7 @@ static _Noreturn void serve(struct init *init)
 			read_signals(init);
 		if (init->command.report < 0)
 			reap(init);
+		inside_progress(&init->inside, fds + 5);
 		if (fds[2].revents)
 			read_control(init);
 	}
@@ -271,7 +278,7 @@ static _Noreturn void serve(struct init *init)
 
 _Noreturn void init_run(const struct confinement *confinement, int control)
 {
-	struct init init = { .control = control };
+	struct init init = { .control = control, .inside.control = control };
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = begin(&init, confinement);
 

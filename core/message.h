@@ -15,16 +15,20 @@ enum message_kind {
 	/* host to janitor, janitor to PID 1 */
 	MESSAGE_GO, /* the plan is complete; to PID 1: carries the masks */
 	/* host to PID 1 */
-	MESSAGE_SIGNAL, /* @value: signal for the command */
-	MESSAGE_FREEZE, /* stop everything inside */
-	MESSAGE_THAW,	/* let it go on */
+	MESSAGE_SIGNAL,	 /* @value: signal for the command */
+	MESSAGE_FREEZE,	 /* stop everything inside */
+	MESSAGE_THAW,	 /* let it go on */
+	MESSAGE_CONNECT, /* @value: port of a server inside; @id */
 	/* PID 1 to host; MESSAGE_FAILED from the janitor as well */
-	MESSAGE_LISTENERS, /* carries the listeners */
-	MESSAGE_FAILED,	   /* @failure: nothing was started */
-	MESSAGE_NOT_RUN,   /* @value: errno of execve(2) */
-	MESSAGE_STARTED,   /* @value: pid of the command inside */
-	MESSAGE_STOPPED,   /* @value: signal that stopped the command */
-	MESSAGE_FROZEN,	   /* nothing inside runs */
+	/* Carries listeners, of SYS_MAX_FDS points of the plan; @value: bit by
+	 * bit, which of them are there */
+	MESSAGE_LISTENERS,
+	MESSAGE_SOCKET,	 /* to @id; carries it, or @value: errno of why not */
+	MESSAGE_FAILED,	 /* @failure: nothing was started */
+	MESSAGE_NOT_RUN, /* @value: errno of execve(2) */
+	MESSAGE_STARTED, /* @value: pid of the command inside */
+	MESSAGE_STOPPED, /* @value: signal that stopped the command */
+	MESSAGE_FROZEN,	 /* nothing inside runs */
 	/* A name's protection was lost; @failure.text: the path */
 	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
 	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */
@@ -34,6 +38,7 @@ enum message_kind {
 struct message {
 	uint32_t kind;
 	int32_t value;
+	uint32_t id;
 	struct failure failure;
 };
 

@@ -111,6 +111,17 @@ struct guard_table {
 	size_t notify_count;
 };
 
+#define PLAN_LISTEN_MAX 128
+
+/**
+ * struct listen_point - where PID 1 listens inside, for the host process
+ * @address: numeric, IPv4 or IPv6; without IPv6 nothing is there
+ */
+struct listen_point {
+	const char *address;
+	uint16_t port;
+};
+
 /**
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
@@ -122,7 +133,8 @@ struct guard_table {
  *	do not exist, removed by the janitor
  * @state: file that lists both, for whoever has to remove them (core/state.h);
  *	NULL for none
- * @listen_ports: loopback ports inside, one listener each, given to the host
+ * @listen: on loopback, one listener each, given to the host; at most
+ *	PLAN_LISTEN_MAX
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
  * @keep_fds: descriptors above 2 that the command gets
@@ -140,7 +152,7 @@ struct plan {
 	const char **placeholders;
 	size_t placeholder_count;
 	const char *state;
-	uint16_t *listen_ports;
+	struct listen_point *listen;
 	size_t listen_count;
 	bool landlock;
 	bool scope_signals;

@@ -71,22 +71,44 @@ static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 	return failure->error ? -failure->error : -EINVAL;
 }
 
-static int take_listeners(struct sandbox *sandbox, struct failure *failure)
+/* Of up to SYS_MAX_FDS points; those that are not there are -1. */
+static int take_some(struct sandbox *sandbox, size_t points,
+		     struct failure *failure)
 {
+	int *out = sandbox->listeners + sandbox->listener_count;
+	int fds[SYS_MAX_FDS];
+	size_t count = SYS_MAX_FDS, next = 0;
 	struct message message;
-	ssize_t size;
+	ssize_t size = sys_receive(sandbox->control, &message, sizeof(message),
+				   fds, &count);
 
-	sandbox->listener_count = ARRAY_SIZE(sandbox->listeners);
-	size = sys_receive(sandbox->control, &message, sizeof(message),
-			   sandbox->listeners, &sandbox->listener_count);
-	if (size == sizeof(message) && message.kind == MESSAGE_LISTENERS)
+	if (size == sizeof(message) && message.kind == MESSAGE_LISTENERS) {
+		for (size_t i = 0; i < points; i++) {
+			bool there = message.value & 1 << i && next < count;
+
+			out[i] = there ? fds[next++] : -1;
+		}
+		sandbox->listener_count += points;
 		return 0;
-	sandbox->listener_count = 0;
+	}
 	if (size == sizeof(message) && message.kind == MESSAGE_FAILED) {
 		*failure = message.failure;
 		return failure->error ? -failure->error : -EINVAL;
 	}
 	return janitor_failure(sandbox, failure);
+}
+
+static int take_listeners(struct sandbox *sandbox, struct failure *failure)
+{
+	size_t left = sandbox->shared->plan.listen_count, count;
+	int error;
+
+	do {
+		count = left > SYS_MAX_FDS ? SYS_MAX_FDS : left;
+		error = take_some(sandbox, count, failure);
+		left -= count;
+	} while (!error && left);
+	return error;
 }
 
 static int fork_janitor(struct sandbox *sandbox, struct shared *shared,
@@ -135,7 +157,9 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 {
 	int error;
 
-	*out = (struct sandbox){ .janitor = -1, .control = -1 };
+	*out = (struct sandbox){ .janitor = -1,
+				 .control = -1,
+				 .shared = shared };
 	error = identity_read(&shared->plan.id);
 	if (error)
 		return failure_set(failure, -error,
@@ -156,6 +180,7 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");
+	reach_open(&sandbox->reach, sandbox->control);
 	if (error)
 		advise(failure);
 	return error;
@@ -177,11 +202,17 @@ void sandbox_order(struct sandbox *sandbox, enum message_kind kind)
 
 int sandbox_read(struct sandbox *sandbox, struct message *message)
 {
+	size_t count = 1;
+	int fd = -1;
 	ssize_t size = sys_receive(sandbox->control, message, sizeof(*message),
-				   NULL, NULL);
+				   &fd, &count);
 
 	if (size == -EAGAIN)
 		return 0;
+	if (size == sizeof(*message) && message->kind == MESSAGE_SOCKET)
+		reach_answer(&sandbox->reach, message, fd);
+	else if (fd >= 0)
+		close(fd);
 	if (size != sizeof(*message)) {
 		if (size)
 			return -EPIPE;

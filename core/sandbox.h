@@ -7,6 +7,7 @@
 
 #include "core/janitor.h"
 #include "core/message.h"
+#include "core/reach.h"
 #include "core/system.h"
 
 /**
@@ -14,14 +15,19 @@
  * @pid: the janitor, which is the parent of PID 1
  * @janitor: owned socket to it
  * @control: owned socket to PID 1, non-blocking once started
- * @listeners: owned until taken (set to -1)
+ * @shared: borrowed; its plan says what the listeners are
+ * @listeners: of each point of the plan; owned until taken (set to -1), and -1
+ *	where the machine has no such address
+ * @reach: what PID 1 is asked to connect to
  */
 struct sandbox {
 	pid_t pid;
 	int janitor;
 	int control;
-	int listeners[SYS_MAX_FDS];
+	const struct shared *shared;
+	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
+	struct reach reach;
 };
 
 /**
@@ -54,7 +60,8 @@ void sandbox_order(struct sandbox *sandbox, enum message_kind kind);
  * sandbox_read() - next message from PID 1
  *
  * When PID 1 is gone without a word that counts as MESSAGE_FAILED, with the
- * janitor's reason if it has one.
+ * janitor's reason if it has one. Sockets that PID 1 made go to who asked for
+ * them on the way.
  * Return: 1 with @message filled, 0 for none now, -EPIPE on a broken socket.
  */
 int sandbox_read(struct sandbox *sandbox, struct message *message);

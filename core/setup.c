@@ -49,28 +49,51 @@ static int await(int setup, enum message_kind kind, int *fd)
 	return message.kind == kind ? 0 : -EPROTO;
 }
 
-static int make_listeners(const struct plan *plan, int control,
-			  struct failure *failure)
+/* One message's worth of listeners. */
+static int send_listeners(const struct listen_point *points, size_t count,
+			  int control, struct failure *failure)
 {
 	struct message message = { .kind = MESSAGE_LISTENERS };
 	int fds[SYS_MAX_FDS];
-	size_t count = 0;
+	size_t made = 0;
 	int error = 0;
 
-	for (; count < plan->listen_count; count++) {
-		fds[count] = network_listen(plan->listen_ports[count]);
-		if (fds[count] < 0) {
-			error = failure_set(failure, -fds[count],
-					    "cannot listen on port %u inside",
-					    plan->listen_ports[count]);
-			break;
+	for (size_t i = 0; i < count && !error; i++) {
+		int fd = network_listen(&points[i]);
+
+		if (fd >= 0) {
+			fds[made++] = fd;
+			message.value |= 1 << i;
+		} else if (fd != -EADDRNOTAVAIL ||
+			   !strchr(points[i].address, ':')) {
+			error = failure_set(failure, -fd,
+					    "cannot listen on %s port %u "
+					    "inside",
+					    points[i].address, points[i].port);
 		}
 	}
 	if (!error)
-		error = sys_send(control, &message, sizeof(message), fds,
-				 count);
-	while (count)
-		close(fds[--count]);
+		error = sys_send(control, &message, sizeof(message), fds, made);
+	while (made)
+		close(fds[--made]);
+	return error;
+}
+
+static int make_listeners(const struct plan *plan, int control,
+			  struct failure *failure)
+{
+	size_t done = 0, count;
+	int error;
+
+	/* One message also where there are none: the host waits for it. */
+	do {
+		count = plan->listen_count - done;
+		if (count > SYS_MAX_FDS)
+			count = SYS_MAX_FDS;
+		error = send_listeners(plan->listen + done, count, control,
+				       failure);
+		done += count;
+	} while (!error && done < plan->listen_count);
 	return error;
 }
 

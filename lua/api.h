@@ -11,12 +11,20 @@
 int luaopen_srt_c_sys(lua_State *L);
 int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
+int luaopen_srt_c_publish(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */
 extern struct caller host_caller;
+
+struct proxy;
+struct sandbox;
+
+/** api_proxy(), api_sandbox() - what an argument holds; throw on another */
+struct proxy *api_proxy(lua_State *L, int index);
+struct sandbox *api_sandbox(lua_State *L, int index);
 
 /**
  * host_fork() - fork the sandbox's first processes, for srt.c.sandbox.begin()

@@ -51,8 +51,9 @@ static void set_text(lua_State *L, const char *name,
 static void push_question(lua_State *L, const struct proxy_question *question)
 {
 	lua_createtable(L, 0, 8);
-	lua_pushstring(L, question->kind == PROXY_ASK_CONNECT ? "connect"
-							      : "request");
+	lua_pushstring(L, question->kind == PROXY_ASK_REQUEST	? "request"
+			  : question->kind == PROXY_ASK_CONNECT ? "connect"
+								: "forward");
 	lua_setfield(L, -2, "kind");
 	set_text(L, "host", &question->host);
 	lua_pushinteger(L, question->port);
@@ -490,6 +491,30 @@ static struct proxy_object *check_open(lua_State *L)
 	return object;
 }
 
+struct proxy *api_proxy(lua_State *L, int index)
+{
+	struct proxy_object *object = luaL_checkudata(L, index, PROXY);
+
+	luaL_argcheck(L, object->proxy, index, "proxy is closed");
+	return object->proxy;
+}
+
+/* proxy:forward(fd, host, port) -> true | nil, message: as listen */
+static int proxy_lua_forward(lua_State *L)
+{
+	struct proxy_object *object = check_open(L);
+	int fd = (int)luaL_checkinteger(L, 2), error;
+	const char *host = luaL_checkstring(L, 3);
+	lua_Integer port = luaL_checkinteger(L, 4);
+
+	luaL_argcheck(L, port > 0 && port < 65536, 4, "not a port");
+	error = proxy_forward(object->proxy, fd, host, (uint16_t)port);
+	if (error)
+		return api_fail(L, -error);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 /* proxy:listen(fd) -> true | nil, message: the descriptor is taken over */
 static int proxy_lua_listen(lua_State *L)
 {
@@ -528,6 +553,7 @@ int luaopen_srt_c_proxy(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "listen", proxy_lua_listen },
+		{ "forward", proxy_lua_forward },
 		{ "close", proxy_lua_close },
 		{ NULL, NULL },
 	};

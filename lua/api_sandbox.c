@@ -263,11 +263,14 @@ static void read_guard(struct reader *r, struct guard_table *guard)
 static void read_numbers(struct reader *r, struct plan *plan)
 {
 	plan->listen_count = push_list(r, r->plan, "listen");
-	plan->listen_ports =
-		array(r, plan->listen_count, sizeof(*plan->listen_ports));
+	plan->listen = array(r, plan->listen_count, sizeof(*plan->listen));
 	for (size_t i = 0; i < plan->listen_count; i++) {
+		int row;
+
 		lua_rawgeti(r->L, -1, (lua_Integer)i + 1);
-		plan->listen_ports[i] = (uint16_t)luaL_checkinteger(r->L, -1);
+		row = lua_gettop(r->L);
+		plan->listen[i].address = text_field(r, row, "address", true);
+		plan->listen[i].port = (uint16_t)integer_at(r, row, "port");
 		lua_pop(r->L, 1);
 	}
 	lua_pop(r->L, 1);
@@ -304,7 +307,7 @@ static void read_plan(lua_State *L, int index, struct shared *shared)
 	plan->rules = read_rules(&r, index, "seccomp", &plan->rule_count);
 	read_guard(&r, &plan->guard);
 	read_numbers(&r, plan);
-	if (plan->listen_count > SYS_MAX_FDS)
+	if (plan->listen_count > PLAN_LISTEN_MAX)
 		luaL_error(L, "plan.listen: too many ports");
 }
 
@@ -338,6 +341,13 @@ void host_join(void)
 {
 	if (early.shared)
 		sandbox_close(&early.sandbox);
+}
+
+struct sandbox *api_sandbox(lua_State *L, int index)
+{
+	struct object *object = luaL_checkudata(L, index, SANDBOX);
+
+	return &object->sandbox;
 }
 
 /* begin() -> sandbox | nil, message. Once in a process. */

@@ -278,6 +278,10 @@ static uint64_t deadline_of(const struct client *client)
 		return 0;
 	case CLIENT_DRAIN:
 		return client->since + PROXY_DRAIN_MS;
+	case CLIENT_TUNNEL: /* of a raw one both ends are on this machine */
+		if (exchange->raw)
+			return 0;
+		break;
 	case CLIENT_LINGER: /* what the client sends on buys it no time */
 		return client->since +
 		       (client->ended ? PROXY_LINGER_MS : limits->idle_ms);
@@ -416,7 +420,7 @@ static void on_wake(void *owner)
 	client_pump(owner);
 }
 
-void client_accept(struct proxy *proxy, int fd)
+void client_accept(struct proxy *proxy, int fd, const struct fixed *to)
 {
 	struct client *client = calloc(1, sizeof(*client));
 
@@ -440,6 +444,9 @@ void client_accept(struct proxy *proxy, int fd)
 		return;
 	}
 	uv_tcp_nodelay(&client->stream.tcp, 1);
-	client_enter(client, CLIENT_HEAD);
+	if (to)
+		fixed_begin(client, to);
+	else
+		client_enter(client, CLIENT_HEAD);
 	client_pump(client);
 }

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "proxy/internal.h"
 
@@ -155,6 +156,25 @@ static void stream_gone(struct stream *stream)
 
 	free(stream);
 	proxy_release(proxy);
+}
+
+struct stream *dial_adopt(struct proxy *proxy, int fd)
+{
+	struct stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream || stream_init(stream, proxy, stream_gone)) {
+		free(stream);
+		close(fd);
+		return NULL;
+	}
+	proxy_hold(proxy);
+	if (uv_tcp_open(&stream->tcp, fd)) {
+		close(fd);
+		stream_close(stream, false);
+		return NULL;
+	}
+	uv_tcp_nodelay(&stream->tcp, 1);
+	return stream;
 }
 
 static void dial_next(struct dial *dial);

@@ -31,6 +31,12 @@ typedef void (*dial_done)(void *owner, const struct dial_result *result);
 struct dial *dial_new(struct proxy *proxy, const char *host, uint16_t port,
 		      dial_done done, void *owner);
 
+/**
+ * dial_adopt() - a stream from a connected socket, as a dial would give
+ * Return: owned by the caller, or NULL; @fd is taken over in any case.
+ */
+struct stream *dial_adopt(struct proxy *proxy, int fd);
+
 /** dial_start() - go; every address is asked about before it is dialled */
 void dial_start(struct dial *dial);
 

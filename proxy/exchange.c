@@ -17,9 +17,13 @@ void exchange_free(struct exchange *exchange)
 	if (!exchange)
 		return;
 	if (exchange->ask.open) {
+		const struct proxy_opener *opener = &exchange->opener;
+
 		exchange->ask.open = false;
 		hooks = &exchange->ask.client->proxy->hooks;
-		if (hooks->cancelled)
+		if (opener->open)
+			opener->cancelled(opener->context, &exchange->ask);
+		else if (hooks->cancelled)
 			hooks->cancelled(hooks->context, &exchange->ask);
 	}
 	if (exchange->dial)
@@ -55,15 +59,16 @@ enum http1_step exchange_check_body(const struct client *client,
 	return step;
 }
 
-static void ask(struct client *client)
+void exchange_ask(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
 	const struct http1_request *request = &exchange->request;
 	const struct proxy_hooks *hooks = &client->proxy->hooks;
 
 	exchange->question = (struct proxy_question){
-		.kind = request->connect ? PROXY_ASK_CONNECT
-					 : PROXY_ASK_REQUEST,
+		.kind = exchange->raw	   ? PROXY_ASK_FORWARD
+			: request->connect ? PROXY_ASK_CONNECT
+					   : PROXY_ASK_REQUEST,
 		.host = request->host,
 		.port = request->port,
 		.method = request->method,
@@ -151,6 +156,6 @@ bool exchange_begin(struct client *client, size_t head_size)
 	}
 	if (read_head(client, exchange, head_size) &&
 	    exchange_check_early(client))
-		ask(client);
+		exchange_ask(client);
 	return true;
 }

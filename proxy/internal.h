@@ -61,6 +61,18 @@ struct proxy_ask {
 	bool open; /* asked and neither answered nor cancelled */
 };
 
+/**
+ * struct fixed - where all clients of a listener go
+ * @name: host and port, as logs show them; owned
+ * @host_size: of the host, that @name begins with; 0 where @opener connects
+ */
+struct fixed {
+	char *name;
+	size_t host_size;
+	uint16_t port;
+	struct proxy_opener opener;
+};
+
 /* Where the response of an exchange stands. */
 enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
 
@@ -81,6 +93,8 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @json: refusals are told in JSON
  * @tunnel: counts among the proxy's tunnels
  * @close_after: the client connection ends with this exchange
+ * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
+ * @opener: of a raw one that needs no verdict
  */
 struct exchange {
 	struct proxy_ask ask;
@@ -110,6 +124,8 @@ struct exchange {
 	bool tunnel;
 	bool json;
 	bool close_after;
+	bool raw;
+	struct proxy_opener opener;
 };
 
 enum client_state {
@@ -153,8 +169,11 @@ struct client {
 
 /* client.c: the life of a connection */
 
-/** client_accept() - serve a connected socket; takes @fd in any case */
-void client_accept(struct proxy *proxy, int fd);
+/**
+ * client_accept() - serve a connected socket; takes @fd in any case
+ * @to: where all go, or NULL for HTTP
+ */
+void client_accept(struct proxy *proxy, int fd, const struct fixed *to);
 
 /** client_enter() - change the state */
 void client_enter(struct client *client, enum client_state state);
@@ -177,6 +196,10 @@ void client_next(struct client *client);
 /* exchange.c: from head to verdict to upstream */
 
 bool exchange_begin(struct client *client, size_t head_size);
+
+/** exchange_ask() - have the hook decide */
+void exchange_ask(struct client *client);
+
 void exchange_free(struct exchange *exchange);
 
 /** exchange_check_body() - look at the body bytes held, without using them */
@@ -252,6 +275,11 @@ bool response_step(struct client *client);
 
 bool relay_step(struct client *client);
 
+/* fixed.c: clients that speak no proxy protocol */
+
+/** fixed_begin() - the client is new; it may be closed when this returns */
+void fixed_begin(struct client *client, const struct fixed *to);
+
 /* reply.c: answers of our own */
 
 /**
@@ -289,7 +317,7 @@ void denial_target(struct pbuf *out, const struct http1_request *request);
 void denial_body(struct pbuf *out, const struct reply *reply);
 
 /**
- * reply_send() - queue an answer and leave the exchange
+ * reply_send() - queue an answer and leave the exchange; a raw client is reset
  * @close: the connection ends behind it
  */
 void reply_send(struct client *client, const struct reply *reply, bool close);

@@ -24,6 +24,7 @@ enum {
 struct listener {
 	LIST_ENTRY(listener) link;
 	struct proxy *proxy;
+	struct fixed *to; /* owned; NULL for HTTP */
 	uv_poll_t poll;
 	uv_timer_t retry;
 	unsigned int handles;
@@ -185,7 +186,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 		fd = accept4(listener->fd, NULL, NULL,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0) {
-			client_accept(proxy, fd);
+			client_accept(proxy, fd, listener->to);
 			continue;
 		}
 		if (is_passing(errno))
@@ -213,6 +214,13 @@ void proxy_client_gone(struct proxy *proxy)
 	}
 }
 
+static void fixed_free(struct fixed *to)
+{
+	if (to)
+		free(to->name);
+	free(to);
+}
+
 static void on_listener_closed(uv_handle_t *handle)
 {
 	struct listener *listener = handle->data;
@@ -220,6 +228,7 @@ static void on_listener_closed(uv_handle_t *handle)
 
 	if (--listener->handles)
 		return;
+	fixed_free(listener->to);
 	free(listener);
 	proxy_release(proxy);
 }
@@ -232,7 +241,8 @@ static void listener_close(struct listener *listener)
 	close(listener->fd);
 }
 
-int proxy_listen(struct proxy *proxy, int fd)
+/* Takes over @fd and @to in any case. */
+static int listen_on(struct proxy *proxy, int fd, struct fixed *to)
 {
 	struct listener *listener = calloc(1, sizeof(*listener));
 	int error = listener ? 0 : -ENOMEM;
@@ -244,11 +254,13 @@ int proxy_listen(struct proxy *proxy, int fd)
 		error = uv_poll_init(proxy->loop, &listener->poll, fd);
 	if (error) {
 		free(listener);
+		fixed_free(to);
 		if (fd >= 0)
 			close(fd);
 		return error;
 	}
 	listener->proxy = proxy;
+	listener->to = to;
 	listener->fd = fd;
 	listener->handles = 2;
 	listener->poll.data = listener;
@@ -260,6 +272,42 @@ int proxy_listen(struct proxy *proxy, int fd)
 	if (error)
 		listener_close(listener);
 	return error;
+}
+
+int proxy_listen(struct proxy *proxy, int fd)
+{
+	return listen_on(proxy, fd, NULL);
+}
+
+int proxy_forward(struct proxy *proxy, int fd, const char *host, uint16_t port)
+{
+	size_t size = strlen(host) + sizeof(":65535");
+	struct fixed *to = calloc(1, sizeof(*to));
+
+	if (to)
+		to->name = malloc(size);
+	if (!to || !to->name) {
+		fixed_free(to);
+		close(fd);
+		return -ENOMEM;
+	}
+	snprintf(to->name, size, "%s:%u", host, port);
+	to->host_size = strlen(host);
+	to->port = port;
+	return listen_on(proxy, fd, to);
+}
+
+int proxy_publish(struct proxy *proxy, int fd,
+		  const struct proxy_opener *opener)
+{
+	struct fixed *to = calloc(1, sizeof(*to));
+
+	if (!to) {
+		close(fd);
+		return -ENOMEM;
+	}
+	to->opener = *opener;
+	return listen_on(proxy, fd, to);
 }
 
 void proxy_close(struct proxy *proxy)

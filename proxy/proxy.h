@@ -16,6 +16,7 @@ struct proxy_ask;
 enum proxy_ask_kind {
 	PROXY_ASK_CONNECT, /* CONNECT host:port: an opaque tunnel */
 	PROXY_ASK_REQUEST, /* a plain HTTP request in absolute form */
+	PROXY_ASK_FORWARD, /* a client of proxy_forward(): an opaque tunnel */
 };
 
 /**
@@ -163,6 +164,47 @@ int proxy_new(struct proxy **out, uv_loop_t *loop,
  * Return: 0 or -errno.
  */
 int proxy_listen(struct proxy *proxy, int listener);
+
+/**
+ * proxy_forward() - accept clients that speak no proxy protocol, as tunnels to
+ * one destination
+ *
+ * Each client is asked about (PROXY_ASK_FORWARD); a denial or a failure resets
+ * it. There is no idle limit: both ends are told when the other goes.
+ * @listener: as for proxy_listen()
+ * @host: as the question will name it; copied
+ * Return: 0 or -errno.
+ */
+int proxy_forward(struct proxy *proxy, int listener, const char *host,
+		  uint16_t port);
+
+/**
+ * struct proxy_opener - who connects the clients of a published port
+ * @context: handed back; must live as long as the proxy
+ * @open: must lead to exactly one proxy_opened(), at once or later
+ * @cancelled: the client went away first; no proxy_opened() may follow
+ */
+struct proxy_opener {
+	void *context;
+	void (*open)(void *context, struct proxy_ask *ask);
+	void (*cancelled)(void *context, struct proxy_ask *ask);
+};
+
+/**
+ * proxy_publish() - accept clients, as tunnels to what @opener connects
+ *
+ * No verdict is asked for: that the port is published is the decision.
+ * @listener: as for proxy_listen()
+ * Return: 0 or -errno.
+ */
+int proxy_publish(struct proxy *proxy, int listener,
+		  const struct proxy_opener *opener);
+
+/**
+ * proxy_opened() - the answer to @open
+ * @fd: connected TCP socket, taken over, or -errno
+ */
+void proxy_opened(struct proxy_ask *ask, int fd);
 
 /**
  * proxy_answer() - answer an ask, exactly once; the ask is gone afterwards

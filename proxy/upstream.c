@@ -12,7 +12,8 @@ static void tunnel_open(struct client *client)
 	static const char done[] =
 		"HTTP/1.1 200 Connection established\r\n\r\n";
 
-	pbuf_add(&client->stream.out, done, sizeof(done) - 1);
+	if (!client->exchange->raw)
+		pbuf_add(&client->stream.out, done, sizeof(done) - 1);
 	client_tunnel(client);
 }
 

@@ -8,6 +8,9 @@ local decide_net = {}
 local Decider = {}
 Decider.__index = Decider
 
+-- Protocols whose bytes filterRequest does not see.
+local OPAQUE = { connect = true, loopback = true }
+
 local function target(host, port)
   return host:find(":", 1, true) and ("[%s]:%d"):format(host, port) or ("%s:%d"):format(host, port)
 end
@@ -142,7 +145,7 @@ end
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
-  if decision.action == "allow" and protocol == "connect" and self.network.refuseOpaqueTunnels then
+  if decision.action == "allow" and OPAQUE[protocol] and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
       :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end

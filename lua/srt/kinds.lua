@@ -11,11 +11,12 @@ local EXPECTED = {
   string = "a string", boolean = "true or false", integer = "a whole number", ["function"] = "a function",
   path = "a path: a string or {path=…, literal=true}", protected = "a name as a string",
   domain = "a host as a string",
+  published = "a port, or a string like \"8080:3000\"",
   range = "an IP address or range as a string", name = "the name of an environment variable",
   table = "a table", record = "a table", map = "a table of names and values", any = "anything",
 }
-local PLURAL = { path = "paths", protected = "names", domain = "hosts", range = "addresses", string = "strings",
-  integer = "numbers", name = "names", record = "tables", any = "names or tables" }
+local PLURAL = { path = "paths", protected = "names", domain = "hosts", published = "ports", range = "addresses",
+  string = "strings", integer = "numbers", name = "names", record = "tables", any = "names or tables" }
 
 ---What a key takes, in words.
 ---@param node table
@@ -142,6 +143,17 @@ function check.domain(self, node, v, origin)
   local _, reason = require("srt.domain").parse(v, node.list)
   if reason then
     self:fail(origin, ("%q can't be matched: %s"):format(v, reason))
+  end
+  return not reason
+end
+
+function check.published(self, node, v, origin)
+  if type(v) ~= "string" and not (type(v) == "number" and math.tointeger(v)) then
+    return self:wrong(node, v, origin)
+  end
+  local _, reason = require("srt.publish").parse(v)
+  if reason then
+    self:fail(origin, ("%s: %s"):format(tostring(v), reason))
   end
   return not reason
 end

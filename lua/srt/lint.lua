@@ -111,12 +111,23 @@ local function reasons(self, net, values)
   end
 end
 
+---Loopback without a port is reached by the proxy alone.
+local function loopback(self, net)
+  for _, rule in ipairs(net.allowed) do
+    if rule.kind == "exact" and not rule.port and require("srt.loopback").addresses(rule.host) then
+      self:note(rule.origin, ("%q is the host's by the proxy, and so no server inside for the proxy's clients; with a "
+        .. "port, as in \"localhost:5432\", it is there inside for all programs"):format(rule.text))
+    end
+  end
+end
+
 local function network(self, profile, values)
   local net = profile.network
   if #net.denied > 0 then
     allows(self, net)
   end
   reasons(self, net, values)
+  loopback(self, net)
   duplicates(self, net.allowed, function(rule) return rule.text:lower() end)
   duplicates(self, net.denied, function(rule) return rule.text:lower() end)
   if net.strict and #profile.callbacks.decideConnect > 0 then

@@ -45,7 +45,13 @@ function plan_text.each(plan, say)
     or "landlock: no write layer")
   say("signals: " .. (plan.scopeSignals and "none leaves the sandbox" or "none to the caller's process group"))
   say(("capabilities: 0x%x"):format(plan.caps))
-  for _, port in ipairs(plan.listen) do say("proxy: 127.0.0.1:" .. port .. " inside") end
+  for _, point in ipairs(plan.listen) do
+    if point.purpose == "loopback" then
+      say(("loopback: %s inside leads to %s"):format(require("srt.loopback").text(point)))
+    else
+      say(("proxy: %s:%d inside (%s)"):format(point.address, point.port, point.purpose))
+    end
+  end
   if #plan.listen == 0 then say("network: loopback only") end
 end
 

@@ -112,15 +112,13 @@ local function ranges(values)
   return out
 end
 
----Is a host named by an entry of its own? Such a destination is the host's, also where it is called localhost.
-local function naming(allowed)
-  local hosts = {}
-  for _, rule in ipairs(allowed) do
-    if rule.kind == "exact" then
-      hosts[rule.host] = true
-    end
+local function published(values)
+  local out = {}
+  for i, entry in ipairs(list_of(values, "network.publishPorts")) do
+    out[i] = assert(require("srt.publish").parse(entry.value))
+    out[i].origin = entry.origin
   end
-  return function(host) return hosts[host] == true end
+  return out
 end
 
 local function network(values)
@@ -133,8 +131,8 @@ local function network(values)
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
     ambiguousRequestTarget = scalar(values, "network.ambiguousRequestTarget", "refuse"),
+    publish = published(values),
   }
-  out.namesHost = naming(out.allowed)
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   return out
 end
@@ -154,6 +152,17 @@ local function callbacks(policy)
       out.origins[entry.value] = file and { file = file, line = line, key = key } or entry.origin
     end
     out[name] = list
+  end
+  return out
+end
+
+---Directories for git's safe.directory: absolute paths, or "*".
+local function safe_directories(self, values)
+  local out = {}
+  for _, entry in ipairs(list_of(values, "git.safeDirectories")) do
+    local path, reason = entry.value, nil
+    if path ~= "*" then path, reason = require("srt.paths").expand(path, self.ctx) end
+    if path then out[#out + 1] = path else self:problem(entry.origin, ("%q: %s"):format(entry.value, reason)) end
   end
   return out
 end
@@ -215,6 +224,7 @@ function profile.resolve(policy, ctx)
     network = network(values),
     callbacks = callbacks(policy),
     env = environment(values),
+    safeDirectories = safe_directories(self, values),
     limits = budget,
     unix = { all = scalar(values, "network.allowAllUnixSockets", false) },
     nested = scalar(values, "allowNestedUserNamespaces", false),

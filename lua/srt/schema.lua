@@ -103,7 +103,7 @@ local network = section("Which destinations are reached, and who decides.", {
   allowLocalBinding = flag("Has no effect on Linux.", { warn = "has no effect on Linux: the command has a network "
     .. "of its own, where it may listen on any port" }),
   allowMachLookup = elsewhere(list("string", "Mach services."), MACOS),
-  publishPorts = later(list(PORT, "Ports inside that the host may reach.")),
+  publishPorts = list("published", "Ports inside that the host may reach."),
   transparent = later(flag("Serves programs that ignore proxy variables.")),
   tlsTerminate = tls_terminate,
   parentProxy = later(section("A proxy to leave by.", {
@@ -200,7 +200,9 @@ schema.root = section("A policy.", {
   enableWeakerNetworkIsolation = elsewhere(flag("trustd."), MACOS),
   allowAppleEvents = elsewhere(flag("Apple events."), MACOS),
   allowPty = flag("Pseudo-terminals; on Linux they always work."),
-  git = section("git.", { safeDirectories = later(list("string", "Directories git trusts.")) }),
+  git = section("git.", {
+    safeDirectories = list("string", "Directories that git trusts, with all below, whoever owns them; \"*\" for all."),
+  }),
   bwrapPath = elsewhere(node("string", "The bwrap program."), "only the bwrap backend reads it"),
   windows = elsewhere(section("Windows.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),

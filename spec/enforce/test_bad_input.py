@@ -194,10 +194,10 @@ class Policies(BadInput):
         self.not_held("""return {
             secrets = { a = { env = "X", hosts = { "a.test:443" } } }, onViolation = function() end, backend = "bwrap",
             filesystem = { denyDelete = { "x" }, decideOpen = function() return true end },
-            network = { tlsTerminate = {}, publishPorts = { 3000 }, allowUnixSockets = { "/x" },
+            network = { tlsTerminate = {}, allowUnixSockets = { "/x" },
                 filterResponse = function() return true end },
         }""", "secrets", "onViolation", "backend", "filesystem.decideOpen", "filesystem.decideOpen",
-                      "network.tlsTerminate", "network.publishPorts", "network.allowUnixSockets", "network.filterResponse")
+                      "network.tlsTerminate", "network.allowUnixSockets", "network.filterResponse")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 
@@ -244,7 +244,8 @@ class Options(BadInput):
                            ([policy, "--keep-fd", "3.5", "--", *RAN], "from 3 up"),
                            ([policy, "--keep-fd", "9" * 30, "--", *RAN], "from 3 up"),
                            ([policy, "--keep-fd", "700", "--", *RAN], "descriptor 700 (--keep-fd) is not open"),
-                           ([policy, "-p", "3000", "--", *RAN], "-p"), ([policy, "-c"], "-c needs a value"),
+                           ([policy, "-p"], "-p needs a value"), ([policy, "-p", "70000", "--", *RAN], "-p 70000: a published"),
+                           ([policy, "-p", "1.2.3.400:80:80", "--", *RAN], "no address"), ([policy, "-c"], "-c needs a value"),
                            ([policy, "-c", "touch ran", "--", *RAN], "both -c and a command"),
                            ([policy, "-x", *RAN], "unknown option -x")):
             with self.subTest(args):

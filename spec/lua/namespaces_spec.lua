@@ -145,44 +145,36 @@ describe("plans", function()
   end)
 end)
 
-describe("environment", function()
-  local function env(profile_env, given, more)
-    local ctx = { cwd = "/", env = given, features = { landlock = 7 }, identity = ORDINARY, tempDir = "/tmp/x" }
-    local profile = tree.profile("/", {})
-    profile.env = profile_env
-    for key, value in pairs(more or {}) do profile[key] = value end
-    local plan = assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx))
-    local map = {}
-    for _, entry in ipairs(plan.env) do
-      local name, value = entry:match("^([^=]*)=(.*)$")
-      map[name] = value
-    end
-    return map
+describe("listeners", function()
+  local function listen(allowed)
+    local profile = require("spec.lua.support").resolve(("return { network = { allowedDomains = { %s } } }"):format(
+      allowed))
+    local ctx = { cwd = "/", env = {}, features = { landlock = 7 }, identity = ORDINARY }
+    local plan, message = namespaces.compile(profile, decide.compile(profile, ctx), ctx)
+    if not plan then return nil, message end
+    local out = {}
+    for i, point in ipairs(plan.listen) do out[i] = ("%s %s %d"):format(point.purpose, point.address, point.port) end
+    return out
   end
 
-  it("passes the caller's and adds what the sandbox needs", function()
-    local map = env({}, { A = "1", HTTP_PROXY = "http://host:1", http_proxy = "x", TMPDIR = "/t" })
-    assert.equal("1", map.A)
-    assert.is_nil(map.HTTP_PROXY)
-    assert.is_nil(map.http_proxy)
-    assert.equal("/tmp/x", map.TMPDIR)
-    assert.equal("1", map.SANDBOX_RUNTIME)
+  it("are the proxy's and those of loopback destinations", function()
+    assert.same({}, listen(""))
+    assert.same({ "http 127.0.0.1 3128" }, listen('"a.test"'))
+    assert.same({ "http 127.0.0.1 3128", "loopback 127.0.0.1 5432", "loopback ::1 5432" }, listen('"localhost:5432"'))
   end)
 
-  it("does what the policy says last", function()
-    local map = env({ set = { A = "2", TMPDIR = "/mine" }, unset = { "B" }, pass = { "A", "B", "C" } },
-      { A = "1", B = "1", C = "1", D = "1" })
-    assert.same({ "2", nil, "1", nil, "/mine" }, { map.A, map.B, map.C, map.D, map.TMPDIR })
+  it("leave a port to the destination that the policy names", function()
+    assert.same({ "http 127.0.0.1 3130", "loopback 127.0.0.1 3128", "loopback 127.0.0.1 3129" },
+      listen('"127.0.0.1:3128", "127.0.0.1:3129"'))
   end)
 
-  it("names the proxy in both cases of letters, with the network open", function()
-    local network = { enabled = true, namesHost = function(host) return host == "127.0.0.1" end }
-    local map = env({}, {}, { network = network })
-    for _, name in ipairs({ "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY" }) do
-      assert.equal("http://127.0.0.1:3128", map[name])
-      assert.equal(map[name], map[name:lower()])
-    end
-    assert.equal("localhost,::1", map.NO_PROXY)
-    assert.equal(map.NO_PROXY, map.no_proxy)
+  it("are bounded, which is said", function()
+    local many = {}
+    for port = 5001, 5060 do many[#many + 1] = ('"localhost:%d"'):format(port) end
+    assert.equal(121, #assert(listen(table.concat(many, ","))))
+    many[#many + 1] = '"localhost:5999"'
+    local plan, message = listen(table.concat(many, ","))
+    assert.is_nil(plan)
+    assert.truthy(message:find('"localhost:5999"', 1, true), message)
   end)
 end)

@@ -227,7 +227,7 @@ describe("keys that can't be held yet", function()
     'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }", "network = { httpProxyPort = 80 }",
     "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
-    'git = { safeDirectories = { "/x" } }', 'network = { parentProxy = { http = "http://p" } }',
+    'network = { parentProxy = { http = "http://p" } }',
     'credentials = { envVars = { { name = "A", mode = "deny" } } }',
   }
   for _, text in ipairs(later) do

@@ -91,14 +91,6 @@ describe("network", function()
     assert.is_false(enabled('deniedDomains = { "*" }'))
   end)
 
-  it("knows which hosts an entry of their own names", function()
-    local text = 'return { network = { allowedDomains = { "localhost:5432", "[::1]", "*.a.test" } } }'
-    local net = assert(support.resolve(text))
-      .network
-    assert.same({ true, true, false, false }, { net.namesHost("localhost"), net.namesHost("::1"),
-      net.namesHost("127.0.0.1"), net.namesHost("a.test") })
-  end)
-
   it("gives a denied rule its reason", function()
     local profile = assert(support.resolve('return { network = { deniedDomains = { "*:22", "a.test" }, '
       .. 'deniedDomainReasons = { ["*:22"] = "no SSH" } } }'))

@@ -38,7 +38,7 @@ end
 
 --- A profile with these lists, enough for decisions and plans.
 function tree.profile(top, lists)
-  local profile = { filesystem = {}, network = { enabled = false, namesHost = function() return false end }, env = {},
+  local profile = { filesystem = {}, network = { enabled = false, allowed = {}, denied = {} }, env = {},
     unix = {} }
   for _, name in ipairs({ "denyRead", "allowRead", "allowWrite", "denyWrite" }) do
     local list = {}

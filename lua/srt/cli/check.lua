@@ -67,9 +67,7 @@ local function rule_row(rule)
 end
 
 local function add_block(lines, title, list, format)
-  if #list == 0 then
-    return
-  end
+  if #list == 0 then return end
   lines[#lines + 1] = title
   for _, item in ipairs(list) do
     lines[#lines + 1] = format(item)
@@ -117,6 +115,10 @@ local function network(lines, profile)
   end
   add_block(lines, " denied (network.deniedDomains)", net.denied, rule_row)
   add_block(lines, " allowed (network.allowedDomains)", net.allowed, rule_row)
+  add_block(lines, " of them the host's loopback, there inside on the same address and port",
+    require("srt.loopback").points(profile), function(point) return row(require("srt.loopback").text(point)) end)
+  add_block(lines, " published, for all users of the host (network.publishPorts)", net.publish,
+    function(entry) return row(require("srt.publish").text(entry), source.where(entry.origin)) end)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
   for _, name in ipairs({ "decideConnect", "filterRequest" }) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
@@ -149,9 +151,7 @@ end
 local function rest(lines, profile)
   local defaults = schema.root.fields.limits.fields
   lines[#lines + 1] = ("backend: %s"):format(profile.backend)
-  if profile.unix.all then
-    lines[#lines + 1] = "Unix sockets: all allowed"
-  end
+  if profile.unix.all then lines[#lines + 1] = "Unix sockets: all allowed" end
   if profile.nested then
     lines[#lines + 1] = "user namespaces: allowed"
   end
@@ -241,7 +241,9 @@ function check.data(profile)
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
       allowPlaintextHeaderSet = net.allowPlaintextHeaderSet,
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
-      deniedAddresses = entries_data(net.deniedAddresses, { "text" }) },
+      deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
+      loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
+      published = entries_data(net.publish, { "address", "hostPort", "port" }) },
     callbacks = callbacks_data(profile.callbacks),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
     limits = profile.limits, unix = profile.unix, nested = profile.nested, strict = profile.strict,

@@ -75,7 +75,8 @@ function compile.main(args, ctx)
   if loaded then
     local backend = require("backends.namespaces")
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
-      features = facts.features, identity = require("srt.c.sandbox").identity() })
+      features = facts.features, identity = require("srt.c.sandbox").identity(),
+      binary = require("srt.c.sys").realpath("/proc/self/exe") })
   end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")

@@ -9,11 +9,13 @@ local run = {}
 local FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 run.USAGE = [[
-usage: srt-lua run POLICY [--keep-fd N] [--debug] [-c STRING | [--] COMMAND ARG…]
+usage: srt-lua run POLICY [-p PORT] [--keep-fd N] [--debug] [-c STRING | [--] COMMAND ARG…]
 
 Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings file.
 
   -c STRING      run STRING with /bin/sh -c
+  -p PORT        let the host reach PORT inside; [ADDRESS:]HOST_PORT:PORT for another port outside
+                 (may be repeated). All users of the host can then reach it
   --keep-fd N    let the command have descriptor N as well (may be repeated)
   --debug        tell on standard error what is resolved, mounted and decided
 
@@ -37,7 +39,11 @@ local VALUED = {
     if not fd then return message end
     options.keep[#options.keep + 1] = fd
   end,
-  ["-p"] = function() return "-p (published ports) can't be held yet by this version; leave it out" end,
+  ["-p"] = function(options, value)
+    local entry, message = require("srt.publish").parse(value)
+    if not entry then return ("-p %s: %s"):format(value, message) end
+    options.publish[#options.publish + 1] = entry
+  end,
 }
 
 local function split_equals(arg)
@@ -47,10 +53,10 @@ local function split_equals(arg)
 end
 
 --- Reads the arguments of `run`.
----@return table? options {policy, command, keep, debug} or {help = true}
+---@return table? options {policy, command, keep, publish, debug} or {help = true}
 ---@return string? message
 function run.parse(args)
-  local options = { keep = {} }
+  local options = { keep = {}, publish = {} }
   local i = 1
   while args[i] do
     local name, value = split_equals(args[i])
@@ -93,7 +99,7 @@ local function debug_plan(say, plan, loaded)
 end
 
 -- What the proxy asks: the network decisions, with callbacks in the box.
-local function start_proxy(loaded, listeners, say, sandbox, command)
+local function start_proxy(loaded, plan, listeners, say, sandbox, command)
   local net = require("srt.decide_net")
   local decider = net.compile(loaded.profile, { command = table.concat(command, " ") })
   local box = loaded.box
@@ -103,15 +109,16 @@ local function start_proxy(loaded, listeners, say, sandbox, command)
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
       local decision
-      if question.kind == "connect" then
-        decision = decider:connect(question.host, question.port, "connect", call)
+      if question.kind ~= "request" then
+        decision = decider:connect(question.host, question.port,
+          question.kind == "forward" and "loopback" or "connect", call)
       else
         question.scheme, question.protocol = "http", "http"
         decision = decider:request(question, call)
       end
       if say then
-        say(("%s %s:%d: %s%s"):format(question.method or "CONNECT", question.host, question.port, decision.action,
-          decision.reason and ": " .. decision.reason or ""))
+        say(("%s %s:%d: %s%s"):format(question.method or question.kind:upper(), question.host, question.port,
+          decision.action, decision.reason and ": " .. decision.reason or ""))
         if decision.detail then say(decision.detail) end
       end
       return net.wire(decision)
@@ -121,9 +128,17 @@ local function start_proxy(loaded, listeners, say, sandbox, command)
     limits = loaded.profile.limits,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
-  for _, fd in ipairs(listeners) do
-    local ok, why = proxy:listen(fd)
-    if not ok then return nil, "the proxy can't listen: " .. why end
+  for i, point in ipairs(plan.listen) do
+    local ok, why
+    if listeners[i] < 0 then
+      -- Only where this machine has no IPv6.
+      ok = point.address:find(":", 1, true)
+    elseif point.purpose == "loopback" then
+      ok, why = proxy:forward(listeners[i], point.host, point.port)
+    else
+      ok, why = proxy:listen(listeners[i])
+    end
+    if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
   end
   return proxy
 end
@@ -150,8 +165,12 @@ local function plan_of(ctx, options, facts, temp, identity)
     ctx.err("srt-lua: warning: " .. require("srt.report").plain(warning) .. "\n")
   end
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
-    env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep })
+    env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
+    binary = sys.realpath("/proc/self/exe") })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
+  if message then return nil, "srt-lua: " .. message .. "\n" end
+  table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
+  message = #options.publish > 0 and require("srt.publish").check(options.publish, plan)
   if message then return nil, "srt-lua: " .. message .. "\n" end
   plan.argv = options.command
   return plan, loaded
@@ -206,13 +225,18 @@ local function sweep(ctx, folder)
 end
 
 local function execute(ctx, options, sandbox, loaded, plan, say)
-  local ok, message = sandbox:start(plan)
+  local published, ok, proxy, message
+  if #options.publish > 0 then
+    published, message = require("srt.publish").listen(options.publish)
+    if not published then return fail(ctx, message) end
+  end
+  ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
-  local proxy
-  local listeners = sandbox:listeners()
-  if #listeners > 0 then
-    proxy, message = start_proxy(loaded, listeners, say, sandbox, options.command)
+  if #plan.listen > 0 or published then
+    proxy, message = start_proxy(loaded, plan, sandbox:listeners(), say, sandbox, options.command)
     if not proxy then return fail(ctx, message) end
+    message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
+    if message then return fail(ctx, message) end
   end
   collectgarbage("restart")
   local kind, value, notices = sandbox:run()
