@@ -7,7 +7,6 @@
  * drop(n) cancels one, serve(path, reply) answers on a Unix socket.
  */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -657,11 +656,6 @@ static int tear_down(void **state)
 	return rmdir(folder);
 }
 
-static void on_pipe(int sig)
-{
-	(void)sig;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -682,8 +676,5 @@ int main(void)
 		cmocka_unit_test(test_random),
 	};
 
-	/* Deciders go away while they are written to. Not SIG_IGN, which the
-	 * programs that the tests start would inherit. */
-	(void)signal(SIGPIPE, on_pipe);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
