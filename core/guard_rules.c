@@ -149,6 +149,8 @@ static const char *name_rest(const struct guard_table *table,
 	const char *start = below_top(rule, path);
 	size_t length = start ? strlen(start) : 0;
 
+	if (!start)
+		return NULL;
 	while ((*cut = strchr(*cut ? *cut + 1 : rule->name, '/'))) {
 		size_t size = (size_t)(*cut - rule->name);
 		const char *tail = start + length - size;
