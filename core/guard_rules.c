@@ -47,20 +47,21 @@ static size_t lower_bound(const struct guard_rules *rules, const char *text,
 }
 
 /* Is the path, or a folder above it, one of the exact ones? */
-static bool paths_deny(const struct guard_rules *rules, const char *path)
+static bool find_path(const struct guard_rules *rules, const char *path,
+		      size_t *index)
 {
 	const char *end = path;
 
 	while (rules->table->path_count && *end) {
-		size_t size, at;
+		size_t size;
 
 		end = strchrnul(end + 1, '/');
 		size = (size_t)(end - path);
-		at = lower_bound(rules, path, size);
+		*index = lower_bound(rules, path, size);
 		/* One of exactly this length comes before longer ones. */
-		if (at < rules->table->path_count &&
-		    !strncmp(rules->paths[at], path, size) &&
-		    !rules->paths[at][size])
+		if (*index < rules->table->path_count &&
+		    !strncmp(rules->paths[*index], path, size) &&
+		    !rules->paths[*index][size])
 			return true;
 	}
 	return false;
@@ -163,11 +164,11 @@ static const char *name_rest(const struct guard_table *table,
 	return NULL;
 }
 
-static bool names_deny(const struct guard_table *table, const char *path,
-		       bool link)
+static bool find_name(const struct guard_table *table, const char *path,
+		      bool link, size_t *index)
 {
-	for (size_t i = 0; i < table->name_count; i++) {
-		const struct guard_name *rule = &table->names[i];
+	for (*index = 0; *index < table->name_count; ++*index) {
+		const struct guard_name *rule = &table->names[*index];
 		const char *cut = NULL;
 
 		if (name_in(table, rule, path) ||
@@ -210,13 +211,11 @@ static bool is_free(const struct guard_table *table, const char *path)
 	       path[strlen(table->free)];
 }
 
-bool guard_pattern_denies(const struct guard_rules *rules, const char *path,
-			  bool link)
+static bool find_glob(const struct guard_table *table, const char *path,
+		      bool link, size_t *index)
 {
-	if (is_free(rules->table, path))
-		return false;
-	for (size_t i = 0; i < rules->table->glob_count; i++) {
-		const struct guard_glob *glob = &rules->table->globs[i];
+	for (*index = 0; *index < table->glob_count; ++*index) {
+		const struct guard_glob *glob = &table->globs[*index];
 		const char *rest =
 			path + (glob->top[1] ? strlen(glob->top) : 0);
 
@@ -232,16 +231,35 @@ bool guard_pattern_denies(const struct guard_rules *rules, const char *path,
 	return false;
 }
 
-bool guard_denies(const struct guard_rules *rules, const char *path, bool link)
+bool guard_pattern_denies(const struct guard_rules *rules, const char *path,
+			  bool link)
 {
 	size_t index;
 
+	return !is_free(rules->table, path) &&
+	       find_glob(rules->table, path, link, &index);
+}
+
+struct guard_rule guard_find(const struct guard_rules *rules, const char *path,
+			     bool link)
+{
+	struct guard_rule rule = { 0 };
+
 	if (is_free(rules->table, path))
-		return false;
-	return paths_deny(rules, path) ||
-	       (link && first_beneath(rules, path, &index)) ||
-	       names_deny(rules->table, path, link) ||
-	       guard_pattern_denies(rules, path, link);
+		return rule;
+	if (find_path(rules, path, &rule.index) ||
+	    (link && first_beneath(rules, path, &rule.index)))
+		rule.kind = GUARD_PATH;
+	else if (find_name(rules->table, path, link, &rule.index))
+		rule.kind = GUARD_NAME;
+	else if (find_glob(rules->table, path, link, &rule.index))
+		rule.kind = GUARD_GLOB;
+	return rule;
+}
+
+bool guard_denies(const struct guard_rules *rules, const char *path, bool link)
+{
+	return guard_find(rules, path, link).kind != GUARD_NONE;
 }
 
 static bool names_deny_moved(const struct guard_rules *rules, const char *path,

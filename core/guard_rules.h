@@ -22,8 +22,14 @@ struct guard_rules {
 int guard_rules_compile(const struct guard_table *table,
 			struct guard_rules *rules);
 
+/** struct guard_rule - the rule that was found, by its place in the table */
+struct guard_rule {
+	enum { GUARD_NONE, GUARD_PATH, GUARD_NAME, GUARD_GLOB } kind;
+	size_t index; /* of a GUARD_PATH: in @paths of struct guard_rules */
+};
+
 /**
- * guard_denies() - may @path not be made?
+ * guard_find() - the rule by which @path may not be made
  *
  * A rule holds for the path itself and all beneath it. A symbolic link may also
  * not stand where a folder on the way to a ruled path would be: through it the
@@ -32,6 +38,10 @@ int guard_rules_compile(const struct guard_table *table,
  * @path: absolute and real
  * @link: what is made is a symbolic link
  */
+struct guard_rule guard_find(const struct guard_rules *rules, const char *path,
+			     bool link);
+
+/** guard_denies() - may @path not be made? As guard_find() says. */
 bool guard_denies(const struct guard_rules *rules, const char *path, bool link);
 
 /** What guard_denies_moved() asks: is @rest there, beneath the moved folder? */

@@ -40,6 +40,12 @@ struct shared *shared_new(void)
 	return shared;
 }
 
+void shared_free(struct shared *shared)
+{
+	if (shared)
+		(void)munmap(shared, shared->size);
+}
+
 void *shared_alloc(struct shared *shared, size_t size)
 {
 	size_t at = (shared->used + 15) & ~(size_t)15;

@@ -33,6 +33,9 @@ struct shared {
  */
 struct shared *shared_new(void);
 
+/** shared_free() - where it is not to stay; NULL does nothing */
+void shared_free(struct shared *shared);
+
 /** shared_alloc() - zeroed room, or NULL when it is full */
 void *shared_alloc(struct shared *shared, size_t size);
 

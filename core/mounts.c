@@ -41,12 +41,10 @@ static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 }
 
 /* Makes one slot of a scaffold with the directories that lead to it. */
-static int mask_slot(int dir, const struct mount_step *step, size_t index,
+static int mask_slot(int dir, const struct mount_slot *slot,
 		     const struct plan *plan)
 {
-	owned_ptr char *path = strdup(step->slots[index]);
-	const char *link = step->slot_link[index];
-	bool directory = step->slot_directory[index];
+	owned_ptr char *path = strdup(slot->path);
 	char *slash = path;
 	int error;
 
@@ -59,11 +57,11 @@ static int mask_slot(int dir, const struct mount_step *step, size_t index,
 			return error;
 		*slash = '/';
 	}
-	if (link)
-		error = symlinkat(link, dir, path) ? -errno : 0;
+	if (slot->link)
+		error = symlinkat(slot->link, dir, path) ? -errno : 0;
 	else
-		error = mask_make(dir, path, directory, directory ? 0111 : 0,
-				  plan);
+		error = mask_make(dir, path, slot->directory,
+				  slot->directory ? 0111 : 0, plan);
 	return error == -EEXIST ? 0 : error;
 }
 
@@ -82,7 +80,7 @@ static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 	if (dir < 0)
 		return -errno;
 	for (size_t i = 0; i < step->slot_count; i++) {
-		error = mask_slot(dir, step, i, plan);
+		error = mask_slot(dir, &step->slots[i], plan);
 		if (error)
 			return error;
 	}

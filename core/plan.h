@@ -18,14 +18,23 @@ enum mount_kind {
 };
 
 /**
+ * struct mount_slot - what a scaffold shows
+ * @path: relative to its target; a later step mounts over it
+ * @link: instead: it is a link, with this target
+ */
+struct mount_slot {
+	const char *path;
+	const char *link;
+	bool directory;
+};
+
+/**
  * struct mount_step - one step; every path is absolute, real and free of links
  * @source: MOUNT_BIND: path in the host's tree
  * @target: path in the new root; must exist there
  * @directory: what @target is; MOUNT_MASK takes the like
  * @read_only: MOUNT_BIND
- * @slots: MOUNT_SCAFFOLD: paths below @target, relative, that later steps
- *	mount over, or links; @slot_directory and @slot_link (the target, or
- *	NULL) say what each is
+ * @slots: MOUNT_SCAFFOLD
  */
 struct mount_step {
 	enum mount_kind kind;
@@ -33,9 +42,7 @@ struct mount_step {
 	const char *target;
 	bool directory;
 	bool read_only;
-	const char **slots;
-	bool *slot_directory;
-	const char **slot_link;
+	struct mount_slot *slots;
 	size_t slot_count;
 };
 

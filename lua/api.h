@@ -3,6 +3,7 @@
 #ifndef SRT_LUA_API_H
 #define SRT_LUA_API_H
 
+#include <lauxlib.h>
 #include <lua.h>
 
 #include "core/command.h"
@@ -15,6 +16,7 @@ int luaopen_srt_c_publish(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_carry(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);
+int luaopen_srt_c_guard(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */
@@ -42,6 +44,13 @@ struct questions;
 
 /** api_questions() - where to ask the user; the argument is a sandbox */
 struct questions *api_questions(lua_State *L, int index);
+
+/**
+ * api_class() - make the metatable of a kind of userdata
+ * @collect: its __gc, or NULL
+ */
+void api_class(lua_State *L, const char *name, const luaL_Reg *methods,
+	       lua_CFunction collect);
 
 /**
  * api_fail() - nil, message, errno name: how operating failures are returned

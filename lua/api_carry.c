@@ -112,12 +112,7 @@ int luaopen_srt_c_carry(lua_State *L)
 		{ NULL, NULL },
 	};
 
-	luaL_newmetatable(L, CONNECTION);
-	lua_pushcfunction(L, carry_lua_close);
-	lua_setfield(L, -2, "__gc");
-	luaL_newlib(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	api_class(L, CONNECTION, methods, carry_lua_close);
 	luaL_newlib(L, functions);
 	return 1;
 }

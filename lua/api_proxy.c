@@ -595,10 +595,7 @@ int luaopen_srt_c_proxy(lua_State *L)
 		{ NULL, NULL },
 	};
 
-	luaL_newmetatable(L, PROXY);
-	luaL_newlib(L, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	api_class(L, PROXY, methods, NULL);
 	luaL_newlib(L, functions);
 	return 1;
 }

@@ -31,6 +31,20 @@ const char *api_error_name(int error)
 	return name ? name : "EUNKNOWN";
 }
 
+void api_class(lua_State *L, const char *name, const luaL_Reg *methods,
+	       lua_CFunction collect)
+{
+	luaL_newmetatable(L, name);
+	if (collect) {
+		lua_pushcfunction(L, collect);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_newtable(L);
+	luaL_setfuncs(L, methods, 0);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+}
+
 int api_fail(lua_State *L, int error)
 {
 	lua_pushnil(L);

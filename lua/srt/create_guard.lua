@@ -47,42 +47,16 @@ function create_guard.name(guard, name, base, entry)
   table.insert(guard.names, { name = name, top = base.path, depth = base.depth, entry = entry })
 end
 
-local function below_top(path, top)
-  return paths.below(path, top) and path:sub(top == "/" and 1 or #top + 1) or nil
-end
-
--- As in core/guard_rules.c.
-local function has_name(guard, path, rule)
-  local rest, depth = below_top(path, rule.top), 0
-  for at, part in (rest or ""):gmatch("()/([^/]+)") do
-    depth = depth + 1
-    if depth > rule.depth then return false end
-    if (rest:sub(at) .. "/"):sub(1, #rule.name + 2) == "/" .. rule.name .. "/" then return true end
-    for _, skipped in ipairs(guard.skip) do
-      if part == skipped then return false end
-    end
-  end
-  return false
-end
-
---- The entry by which a path may not be made.
----@param guard table
+--- The entry by which a path may not be made, as the agent finds it.
+---@param guard table complete
 ---@param path string real
+---@param link boolean? is it to be a symbolic link?
 ---@return table|nil entry
-function create_guard.rule(guard, path)
-  if guard.free and path ~= guard.free and paths.below(path, guard.free) then return nil end
-  local above = path
-  while above ~= "/" do
-    if guard.paths[above] then return guard.paths[above] end
-    above = paths.parent(above)
-  end
-  for _, rule in ipairs(guard.names) do
-    if has_name(guard, path, rule) then return rule.entry end
-  end
-  for _, glob in ipairs(guard.globs) do
-    local rest = below_top(path, glob.top)
-    if rest and rest ~= "" and require("srt.c.walk").matches(glob.pattern, rest) then return glob.entry end
-  end
+function create_guard.rule(guard, path, link)
+  guard.compiled = guard.compiled or require("srt.c.guard").compile(create_guard.table(guard))
+  local kind, which = guard.compiled:find(path, link or false)
+  if kind == "path" then return guard.paths[which] end
+  return kind and guard[kind .. "s"][which].entry
 end
 
 --- Does only the last component of a path decide whether a pattern matches it? So it is for `**/NAME`, where none of

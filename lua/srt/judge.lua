@@ -111,7 +111,7 @@ local ACTIONS = {
   create = { dots = "EEXIST", ask = names.create },
   mkdir = { dots = "EEXIST", ask = names.make },
   mknod = { dots = "EEXIST", ask = names.make_other },
-  symlink = { dots = "EEXIST", ask = names.make_other },
+  symlink = { dots = "EEXIST", ask = names.symlink },
   delete = { dots = "EISDIR", ask = names.remove },
   unlink = { dots = "EISDIR", ask = names.unlink },
   rmdir = { dots = "ENOTEMPTY", ask = names.rmdir },

@@ -16,16 +16,16 @@ end
 local NEVER = "nothing inside can make that name (createGuard)"
 
 -- The entry by which the supervisor refuses to make a name (createGuard).
-local function watched(self, found)
+local function watched(self, found, link)
   local guard = not found.type and self.rules.guard
-  return guard and require("srt.create_guard").rule(guard, found.real)
+  return guard and require("srt.create_guard").rule(guard, found.real, link)
 end
 
 -- slashed: what a slash behind a name that can't be a folder's is answered with.
-function names.make(self, found, slashed)
+function names.make(self, found, slashed, link)
   local state, errno, why = self.rules:at(found.real), "EEXIST", "it exists"
   if self.view.made[found.real] then why = "an empty folder holds the place while a command runs" end
-  local never = watched(self, found)
+  local never = watched(self, found, link)
   if never then return deny(found, never, "EROFS", NEVER) end
   if not found.type then
     state, why = names.holder(self, found), nil
@@ -41,6 +41,7 @@ function names.create(self, found)
 end
 
 function names.make_other(self, found) return names.make(self, found, "ENOENT") end
+function names.symlink(self, found) return names.make(self, found, "ENOENT", true) end
 
 -- The rule that keeps a name where it is: its own, or that of what is protected
 -- beneath. Asked of the decisions, not of the mounts that carry them out.

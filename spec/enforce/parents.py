@@ -3,9 +3,8 @@
 import os
 import select
 import socket
-import threading
 
-from server import ADDRESS
+from server import ADDRESS, Listening
 
 
 def head_of(connection):
@@ -37,7 +36,7 @@ def pump(one, two):
                     pass
 
 
-class Parent:
+class Parent(Listening):
     """with Parent() as parent: parent.url, parent.seen (heads). names: {name: address} it resolves itself.
 
     answer: what it says instead of doing anything."""
@@ -46,29 +45,18 @@ class Parent:
         self.names, self.path, self.answer, self.chatty = names or {}, path, answer, chatty
         self.seen = []
 
-    def __enter__(self):
-        if self.path:
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.bind(self.path)
-            os.chmod(self.path, 0o666)
-            self.socket.listen(16)
-        else:
-            self.socket = socket.create_server((ADDRESS, 0), backlog=16)
-            self.port = self.socket.getsockname()[1]
-            self.url = "http://%s:%d" % (ADDRESS, self.port)
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
+    def listen(self):
+        if not self.path:
+            return super().listen()
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self.path)
+        os.chmod(self.path, 0o666)
+        listener.listen(16)
+        return listener
 
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+    @property
+    def url(self):
+        return "http://%s:%d" % (ADDRESS, self.port)
 
     def reach(self, authority):
         host, _, port = authority.rpartition(":")

@@ -2,9 +2,34 @@
 """An origin server on a loopback address that is not the sandbox's own."""
 import hashlib
 import http.server
+import socket
 import threading
 
 ADDRESS = "127.0.0.2"
+
+
+class Listening:
+    """A server of raw bytes on loopback: serve(connection) runs in a thread of its own for each."""
+
+    def listen(self):
+        return socket.create_server((ADDRESS, 0), backlog=128)
+
+    def __enter__(self):
+        self.socket = self.listen()
+        self.port = self.socket.getsockname()[1] if self.socket.family != socket.AF_UNIX else None
+        threading.Thread(target=self.accept, daemon=True).start()
+        return self
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def __exit__(self, *_):
+        self.socket.close()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -4,13 +4,11 @@
 The numbers are those of a table of scenarios that was made by watching another proxy; what is wanted is ours."""
 import json
 import re
-import socket
-import threading
 import time
 
 from lib import Case, as_everyone, main
 from readers import CLIENT
-from server import ADDRESS
+from server import ADDRESS, Listening
 
 H = "%s:{P}" % ADDRESS
 U = "http://" + H
@@ -126,23 +124,11 @@ CANNED = {
 }
 
 
-class Server:
+class Server(Listening):
     """Reads one request a connection, with a plain or chunked body, and answers by its path."""
 
-    def __enter__(self):
+    def __init__(self):
         self.seen = []
-        self.socket = socket.create_server((ADDRESS, 0), backlog=128)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):
         with connection, connection.makefile("rwb") as file:
@@ -183,9 +169,6 @@ class Server:
         else:
             body = b"body=" + body
         file.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    def __exit__(self, *_):
-        self.socket.close()
 
 
 class Cases(Case):

@@ -3,11 +3,10 @@
 import os
 import resource
 import socket
-import threading
 import time
 
 from lib import Case, as_everyone, main
-from server import ADDRESS, Origin
+from server import ADDRESS, Listening, Origin
 
 # Inside: helpers of the scripts below. fine() is a whole request by somebody else, with the time that it took.
 PRELUDE = r"""
@@ -42,14 +41,14 @@ def tunnel():
 SANITIZED = any(word in os.environ.get("SRT_LUA", "") for word in ("/dev/", "asan"))
 
 
-class Silent:
+class Silent(Listening):
     """Accepts, reads nothing, answers nothing."""
 
-    def __enter__(self):
-        self.socket, self.kept = socket.create_server((ADDRESS, 0), backlog=4096), []
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
+    def __init__(self):
+        self.kept = []
+
+    def listen(self):
+        return socket.create_server((ADDRESS, 0), backlog=4096)
 
     def accept(self):
         while True:
@@ -59,7 +58,7 @@ class Silent:
                 return
 
     def __exit__(self, *_):
-        self.socket.close()
+        super().__exit__()
         for connection in self.kept:
             connection.close()
 

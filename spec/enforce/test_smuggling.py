@@ -2,12 +2,10 @@
 """What two readers could read in two ways: refused, or read by our filter, nginx and Node as the same requests."""
 import json
 import re
-import socket
-import threading
 
 from lib import Case, as_everyone, main
 from readers import CLIENT, Readers
-from server import ADDRESS
+from server import ADDRESS, Listening
 
 HIDDEN = "GET http://{H}/{N}/smuggled HTTP/1.1\r\nHost: {H}\r\n\r\n"
 
@@ -340,25 +338,11 @@ SURPLUS = {
 }
 
 
-class RawOrigin:
+class RawOrigin(Listening):
     """Answers a request for /NUMBER/… with the bytes of that number, any other with "fine"."""
 
     def __init__(self, answers):
         self.answers = answers
-
-    def __enter__(self):
-        self.socket = socket.create_server((ADDRESS, 0), backlog=128)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def serve(self, connection):
         data = b""
@@ -384,9 +368,6 @@ class RawOrigin:
                         return
                 except OSError:
                     return
-
-    def __exit__(self, *_):
-        self.socket.close()
 
 
 class Responses(Wire):

@@ -10,6 +10,7 @@ static const luaL_Reg tables[] = {
 	{ "srt.c.sys", luaopen_srt_c_sys },
 	{ "srt.c.box", luaopen_srt_c_box },
 	{ "srt.c.walk", luaopen_srt_c_walk },
+	{ "srt.c.guard", luaopen_srt_c_guard },
 	{ "srt.c.tidy", luaopen_srt_c_tidy },
 	{ NULL, NULL },
 };

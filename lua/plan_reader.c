@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a plan table into plain structs. */
+#include "lua/plan_reader.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+#include "core/util.h"
+
+/* One element more than asked for, so that lists end with zeros. */
+static void *array(struct plan_reader *r, size_t count, size_t size)
+{
+	void *memory = shared_alloc(r->shared, (count + 1) * size);
+
+	if (!memory)
+		luaL_error(r->L, "the plan is too large");
+	return memory;
+}
+
+static const char *copy_text(struct plan_reader *r, int index)
+{
+	size_t size;
+	const char *text = lua_tolstring(r->L, index, &size);
+	char *copy;
+
+	if (lua_type(r->L, index) != LUA_TSTRING || strlen(text) != size)
+		luaL_error(r->L, "plan: string without NUL bytes expected");
+	copy = array(r, size, 1);
+	memcpy(copy, text, size);
+	return copy;
+}
+
+static const char *text_field(struct plan_reader *r, int table,
+			      const char *name, bool needed)
+{
+	const char *text = NULL;
+
+	if (lua_getfield(r->L, table, name) != LUA_TNIL)
+		text = copy_text(r, -1);
+	else if (needed)
+		luaL_error(r->L, "plan.%s: string expected", name);
+	lua_pop(r->L, 1);
+	return text;
+}
+
+static lua_Integer integer_at(struct plan_reader *r, int table,
+			      const char *name)
+{
+	lua_Integer value;
+	int is_integer;
+
+	lua_getfield(r->L, table, name);
+	value = lua_tointegerx(r->L, -1, &is_integer);
+	if (!is_integer)
+		luaL_error(r->L, "plan.%s: integer expected", name);
+	lua_pop(r->L, 1);
+	return value;
+}
+
+static bool flag_at(struct plan_reader *r, int table, const char *name)
+{
+	bool value;
+
+	lua_getfield(r->L, table, name);
+	value = lua_toboolean(r->L, -1);
+	lua_pop(r->L, 1);
+	return value;
+}
+
+/* Reads the element at stack @index to @out, which is zeroed. */
+typedef void read_element(struct plan_reader *r, int index, void *out);
+
+/* The list at stack @index, or an empty one where that is nil. */
+static void *read_list(struct plan_reader *r, int index, read_element *read,
+		       size_t size, size_t *count)
+{
+	bool absent = lua_isnoneornil(r->L, index);
+	char *list;
+
+	if (!absent && !lua_istable(r->L, index))
+		luaL_error(r->L, "plan: list expected");
+	luaL_checkstack(r->L, 8, "plan too deep");
+	*count = absent ? 0 : (size_t)lua_rawlen(r->L, index);
+	list = array(r, *count, size);
+	for (size_t i = 0; i < *count; i++) {
+		lua_rawgeti(r->L, index, (lua_Integer)i + 1);
+		read(r, lua_gettop(r->L), list + i * size);
+		lua_pop(r->L, 1);
+	}
+	return list;
+}
+
+static void *list_field(struct plan_reader *r, int table, const char *name,
+			read_element *read, size_t size, size_t *count)
+{
+	void *list;
+
+	lua_getfield(r->L, table, name);
+	list = read_list(r, lua_gettop(r->L), read, size, count);
+	lua_pop(r->L, 1);
+	return list;
+}
+
+static void read_string(struct plan_reader *r, int index, void *out)
+{
+	*(const char **)out = copy_text(r, index);
+}
+
+static const char **strings_field(struct plan_reader *r, int table,
+				  const char *name, size_t *count)
+{
+	return list_field(r, table, name, read_string, sizeof(char *), count);
+}
+
+static void read_slot(struct plan_reader *r, int index, void *out)
+{
+	struct mount_slot *slot = out;
+
+	slot->path = text_field(r, index, "path", true);
+	slot->link = text_field(r, index, "link", false);
+	slot->directory = flag_at(r, index, "directory");
+}
+
+static void read_step(struct plan_reader *r, int index, void *out)
+{
+	static const char *const kinds[] = { "bind", "mask", "scaffold", NULL };
+	struct mount_step *step = out;
+
+	lua_getfield(r->L, index, "op");
+	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
+	lua_pop(r->L, 1);
+	step->target = text_field(r, index, "target", true);
+	step->source = text_field(r, index, "source", step->kind == MOUNT_BIND);
+	step->directory = flag_at(r, index, "directory");
+	step->read_only = flag_at(r, index, "readOnly");
+	if (step->kind == MOUNT_SCAFFOLD)
+		step->slots =
+			list_field(r, index, "slots", read_slot,
+				   sizeof(*step->slots), &step->slot_count);
+}
+
+static void read_arg(struct plan_reader *r, int index, void *out)
+{
+	struct seccomp_arg *arg = out;
+
+	arg->index = (unsigned int)integer_at(r, index, "index");
+	arg->value = (uint64_t)integer_at(r, index, "value");
+	arg->above = flag_at(r, index, "above");
+	arg->differs = flag_at(r, index, "differs");
+	if (!arg->above && !arg->differs)
+		arg->mask = (uint64_t)integer_at(r, index, "mask");
+}
+
+static void read_rule(struct plan_reader *r, int index, void *out)
+{
+	struct seccomp_rule *rule = out;
+	const struct seccomp_arg *args;
+
+	rule->call = text_field(r, index, "call", true);
+	rule->notify = flag_at(r, index, "notify");
+	if (!rule->notify)
+		rule->error = (int)integer_at(r, index, "errno");
+	args = list_field(r, index, "args", read_arg, sizeof(*args),
+			  &rule->arg_count);
+	if (rule->arg_count > ARRAY_SIZE(rule->args))
+		luaL_error(r->L, "plan.seccomp: too many arguments");
+	memcpy(rule->args, args, rule->arg_count * sizeof(*args));
+}
+
+struct seccomp_rule *plan_read_rules(struct plan_reader *r, int index,
+				     size_t *count)
+{
+	return read_list(r, index, read_rule, sizeof(struct seccomp_rule),
+			 count);
+}
+
+static void read_glob(struct plan_reader *r, int index, void *out)
+{
+	struct guard_glob *glob = out;
+
+	glob->pattern = text_field(r, index, "pattern", true);
+	glob->top = text_field(r, index, "top", true);
+	glob->floating = flag_at(r, index, "floating");
+}
+
+static void read_name(struct plan_reader *r, int index, void *out)
+{
+	struct guard_name *name = out;
+
+	name->name = text_field(r, index, "name", true);
+	name->top = text_field(r, index, "top", false);
+	name->depth = (unsigned int)integer_at(r, index, "depth");
+}
+
+void plan_read_guard(struct plan_reader *r, int index,
+		     struct guard_table *guard)
+{
+	guard->on = true;
+	guard->free = text_field(r, index, "free", false);
+	guard->skip = strings_field(r, index, "skip", &guard->skip_count);
+	guard->paths = strings_field(r, index, "paths", &guard->path_count);
+	guard->globs = list_field(r, index, "globs", read_glob,
+				  sizeof(*guard->globs), &guard->glob_count);
+	guard->names = list_field(r, index, "names", read_name,
+				  sizeof(*guard->names), &guard->name_count);
+	guard->notify =
+		list_field(r, index, "notify", read_rule,
+			   sizeof(*guard->notify), &guard->notify_count);
+}
+
+static void read_listen(struct plan_reader *r, int index, void *out)
+{
+	struct listen_point *listen = out;
+
+	listen->address = text_field(r, index, "address", true);
+	listen->port = (uint16_t)integer_at(r, index, "port");
+}
+
+static void read_fd(struct plan_reader *r, int index, void *out)
+{
+	*(int *)out = (int)luaL_checkinteger(r->L, index);
+}
+
+void plan_read(lua_State *L, int index, struct shared *shared)
+{
+	struct plan_reader reader = { L, shared }, *r = &reader;
+	struct plan *plan = &shared->plan;
+	size_t unused;
+
+	plan->argv = strings_field(r, index, "argv", &unused);
+	plan->env = strings_field(r, index, "env", &unused);
+	if (!plan->argv[0])
+		luaL_error(L, "plan.argv: empty");
+	plan->cwd = text_field(r, index, "cwd", true);
+	plan->temp_dir = text_field(r, index, "tempDir", false);
+	plan->state = text_field(r, index, "state", false);
+	plan->root_read_only = flag_at(r, index, "rootReadOnly");
+	plan->landlock = flag_at(r, index, "landlock");
+	plan->scope_signals = flag_at(r, index, "scopeSignals");
+	plan->writable =
+		strings_field(r, index, "writable", &plan->writable_count);
+	plan->placeholders = strings_field(r, index, "placeholders",
+					   &plan->placeholder_count);
+	plan->steps = list_field(r, index, "mounts", read_step,
+				 sizeof(*plan->steps), &plan->step_count);
+	plan->rules = list_field(r, index, "seccomp", read_rule,
+				 sizeof(*plan->rules), &plan->rule_count);
+	if (lua_getfield(L, index, "guard") != LUA_TNIL)
+		plan_read_guard(r, lua_gettop(L), &plan->guard);
+	lua_pop(L, 1);
+	plan->listen = list_field(r, index, "listen", read_listen,
+				  sizeof(*plan->listen), &plan->listen_count);
+	if (plan->listen_count > PLAN_LISTEN_MAX)
+		luaL_error(L, "plan.listen: too many ports");
+	plan->keep_fds = list_field(r, index, "keepFds", read_fd,
+				    sizeof(*plan->keep_fds), &plan->keep_count);
+}
