@@ -23,13 +23,15 @@ local function install_sys()
   support.real = open ~= nil
 end
 
-local function install_walk()
+local function install_finders()
   local path = os.getenv("SRT_SPEC_CMODULE")
-  package.preload["srt.c.walk"] = path and package.loadlib(path, "luaopen_srt_c_walk")
+  for _, name in ipairs { "walk", "guard" } do
+    package.preload["srt.c." .. name] = path and package.loadlib(path, "luaopen_srt_c_" .. name)
+  end
 end
 
 install_sys()
-install_walk()
+install_finders()
 
 ---Path resolution of the fewest words, for specs that run before srt.paths is there.
 if not package.searchpath("srt.paths", package.path) then
