@@ -88,59 +88,16 @@ function run.parse(args)
   return options
 end
 
+local function ours(message) return "srt-lua: " .. message .. "\n" end
+
 local function fail(ctx, message)
-  ctx.err("srt-lua: " .. message .. "\n")
+  ctx.err(ours(message))
   return FAILED
 end
 
 local function debug_plan(say, plan, loaded)
   for _, note in ipairs(loaded.profile.notes) do say("note: " .. note) end
   require("srt.plan_text").each(plan, say)
-end
-
--- What the proxy asks: the network decisions, with callbacks in the box.
-local function start_proxy(loaded, plan, listeners, say, sandbox, command)
-  local net = require("srt.decide_net")
-  local decider = net.compile(loaded.profile, { command = table.concat(command, " ") })
-  local box = loaded.box
-  box:asker(sandbox)
-  -- Where a callback waits, this waits too: decide runs in a coroutine of its own.
-  local function call(fn, kind, subject) return box:call(fn, kind, subject) end
-  local proxy, message = require("srt.c.proxy").new {
-    decide = function(question)
-      local decision
-      if question.kind ~= "request" then
-        decision = decider:connect(question.host, question.port, question.protocol, call)
-      else
-        question.scheme, question.protocol = "http", "http"
-        decision = decider:request(question, call)
-      end
-      if say then
-        say(("%s %s:%d: %s%s"):format(question.method or question.kind:upper(), question.host, question.port,
-          decision.action, decision.reason and ": " .. decision.reason or ""))
-        if decision.detail then say(decision.detail) end
-      end
-      return net.wire(decision)
-    end,
-    checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
-    log = say,
-    limits = loaded.profile.limits,
-  }
-  if not proxy then return nil, "the proxy can't start: " .. message end
-  local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
-  for i, point in ipairs(plan.listen) do
-    local ok, why
-    if listeners[i] < 0 then
-      -- Only where this machine has no IPv6.
-      ok = point.address:find(":", 1, true)
-    elseif point.purpose == "loopback" then
-      ok, why = proxy:forward(listeners[i], point.host, point.port)
-    else
-      ok, why = proxy:listen(listeners[i], owners[point.purpose])
-    end
-    if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
-  end
-  return proxy
 end
 
 local function status_of(ctx, command, kind, value)
@@ -156,24 +113,18 @@ local function status_of(ctx, command, kind, value)
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end
 
--- Everything that must be known before the sandbox is built: plan and loaded
--- policy, or nil and what to say.
-local function plan_of(ctx, options, facts, temp, identity)
-  local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
-  if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
-  for _, warning in ipairs(loaded.profile.warnings) do
-    ctx.err("srt-lua: warning: " .. require("srt.report").plain(warning) .. "\n")
-  end
+-- The plan of a policy that was loaded; or nil and what to say.
+local function plan_of(options, facts, temp, identity, loaded)
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe") })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
-  if message then return nil, "srt-lua: " .. message .. "\n" end
+  if message then return nil, message end
   table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
   message = #options.publish > 0 and require("srt.publish").check(options.publish, plan)
-  if message then return nil, "srt-lua: " .. message .. "\n" end
+  if message then return nil, message end
   plan.argv = options.command
-  return plan, loaded
+  return plan
 end
 
 -- Names that somebody outside replaced or removed, which takes a mount away.
@@ -233,7 +184,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
   ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
-    proxy, message = start_proxy(loaded, plan, sandbox:listeners(), say, sandbox, options.command)
+    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say)
     if not proxy then return fail(ctx, message) end
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
@@ -243,6 +194,28 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
   if proxy then proxy:close() end
   tell_replaced(ctx, notices)
   return status_of(ctx, options.command[1], kind, value)
+end
+
+-- Everything that must be known before the sandbox is built: plan, loaded policy
+-- and state folders; or nil and what to say.
+local function prepare(ctx, options, sandbox)
+  local message = require("srt.descriptors").absent(options.keep)
+  if message then return nil, ours(message) end
+  local facts, temp
+  facts, message = require("srt.session").facts(ctx.program)
+  if not facts then return nil, ours(message) end
+  temp, message = require("srt.session").tempDir(facts)
+  if not temp then return nil, ours(message) end
+  local folders = require("srt.state").folders(facts, paths.parent(temp))
+  facts.state = folders
+  sweep(ctx, folders[1])
+  local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
+  if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
+  tell(ctx, loaded.profile.warnings, "warning: ")
+  local plan
+  plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded)
+  if not plan then return nil, ours(message) end
+  return plan, loaded, folders
 end
 
 --- Runs the command.
@@ -259,19 +232,10 @@ function run.main(args, ctx)
     ctx.out(run.USAGE)
     return 0
   end
-  local sandbox, facts, temp
+  local sandbox
   sandbox, message = require("srt.c.sandbox").begin()
   if not sandbox then return fail(ctx, message) end
-  message = require("srt.descriptors").absent(options.keep)
-  if message then return fail(ctx, message) end
-  facts, message = require("srt.session").facts(ctx.program)
-  if not facts then return fail(ctx, message) end
-  temp, message = require("srt.session").tempDir(facts)
-  if not temp then return fail(ctx, message) end
-  local folders = require("srt.state").folders(facts, paths.parent(temp))
-  facts.state = folders
-  sweep(ctx, folders[1])
-  local plan, loaded = plan_of(ctx, options, facts, temp, sandbox:identity())
+  local plan, loaded, folders = prepare(ctx, options, sandbox)
   if not plan then
     sandbox:close()
     ctx.err(loaded)
