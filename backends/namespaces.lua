@@ -89,8 +89,8 @@ local function mounts_of(rules, plan)
     while not paths.below(path, stack[#stack].path) do stack[#stack] = nil end
     local above, state = stack[#stack], rules:at(path)
     local changes = state.read ~= above.read or state.write ~= above.write
-    -- Pinned even where nothing changes, so that nobody inside moves it.
-    if path ~= "/" and (changes or pins[path] or path == rules.tempDir) then
+    -- Pinned even where nothing changes, so that nobody inside moves it; where it can't be seen, nobody can.
+    if path ~= "/" and (changes or pins[path] and above.read or path == rules.tempDir) then
       if not state.read then
         cover(mounts, points, index, rules, path)
       else
