@@ -22,7 +22,7 @@ function serve.start(loaded, plan, sandbox, say)
       if question.kind ~= "request" then
         decision = decider:connect(question.host, question.port, question.protocol, call)
       else
-        question.scheme, question.protocol = "http", "http"
+        question.scheme = question.tls and "https" or "http"
         decision = decider:request(question, call)
       end
       if say then
