@@ -16,7 +16,7 @@ enum {
 	/* Signatures checked for one chain: what a hostile one may cost. */
 	VERIFY_SIGNATURES_MAX = 16,
 	VERIFY_REASON_MAX = 400,
-	VERIFY_KEY_MAX = 1040,
+	VERIFY_KEY_MAX = 528,
 	VERIFY_HOST_MAX = 255,
 };
 
