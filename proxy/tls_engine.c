@@ -66,6 +66,9 @@ void tls_engine_server(br_ssl_server_context *server,
 				    br_ec_get_default(),
 				    br_ecdsa_sign_asn1_get_default());
 	br_ssl_server_set_cache(server, &cache->vtable);
+	/* Client and server are one machine. */
+	br_ssl_engine_add_flags(&server->eng,
+				BR_OPT_ENFORCE_SERVER_PREFERENCES);
 }
 
 static void ignore_list(const br_ssl_client_certificate_class **context)
