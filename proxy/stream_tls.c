@@ -2,6 +2,8 @@
 /* TLS 1.2 inside a stream: records outside, plain bytes for its owner. */
 #include "proxy/stream_tls.h"
 
+#include <stdio.h>
+
 #include "proxy/internal.h"
 #include "proxy/stream_private.h"
 #include "proxy/tls_engine.h"
@@ -15,6 +17,7 @@ enum { RAW_MAX = 65536 };
  * @engine: that of @server or @client
  * @leaf: of a server, a reference
  * @verify: of a client, owned, until the handshake is over
+ * @distrust: why @verify refused; owned
  * @raw: records that the engine can't take before its own are written
  * @failed: BR_ERR_* of the engine; @cut: the peer left without a close_notify
  * @closed: our close_notify was asked for
@@ -29,6 +32,7 @@ struct stream_tls {
 	struct verify *verify;
 	struct tls_auth auth;
 	struct pbuf raw;
+	char *distrust;
 	int failed;
 	bool is_server;
 	bool ready;
@@ -170,6 +174,10 @@ static void look(struct stream *stream)
 		return;
 	}
 	stream->read_error = UV_EPROTO;
+	if (tls->verify && verify_reason(tls->verify)[0] &&
+	    asprintf(&tls->distrust, "can't be trusted: %s",
+		     verify_reason(tls->verify)) < 0)
+		tls->distrust = NULL;
 	if (tls->failed)
 		send_alert(stream);
 	else
@@ -257,11 +265,15 @@ static void feed(struct stream *stream, struct proxy_text data)
 
 void stream_tls_read(struct stream *stream, struct proxy_text data)
 {
+	bool ready = stream->tls->ready;
+
 	if (stream->tls->raw.size)
 		keep_raw(stream, data);
 	else
 		feed(stream, data);
-	stream_wake(stream);
+	/* Of input the owner was told; by now it may be another. */
+	if (stream->tls->ready != ready || stream->eof || stream->read_error)
+		stream_wake(stream);
 }
 
 void stream_tls_cut(struct stream *stream)
@@ -299,8 +311,8 @@ const char *stream_tls_reason(const struct stream *stream)
 
 	if (!tls || (!tls->failed && !tls->cut))
 		return "";
-	if (tls->failed && tls->verify && verify_reason(tls->verify)[0])
-		return verify_reason(tls->verify);
+	if (tls->distrust)
+		return tls->distrust;
 	if (tls->failed || (tls->cut && tls->auth.asked && !tls->ready))
 		return tls_engine_error(tls->failed, tls->is_server,
 					tls->auth.asked && !tls->ready);
@@ -324,6 +336,7 @@ void stream_tls_free(struct stream *stream)
 	stream->tls = NULL;
 	drop_proof(tls);
 	pbuf_free(&tls->raw);
+	free(tls->distrust);
 	/* Keys, and what came in plain. */
 	explicit_bzero(tls, sizeof(*tls));
 	free(tls);
