@@ -232,32 +232,35 @@ static bool has_target(struct proxy_text line)
 		 strncasecmp(line.data + at, "http", 4) == 0));
 }
 
-/* Could more bytes make a request line of these? */
-static enum hello_kind read_part(struct proxy_text line)
+/* Can this be the beginning of a request line? */
+static bool has_method(struct proxy_text line)
 {
-	size_t method = 0;
+	size_t at = 0;
 
-	while (method < line.size && line.data[method] > ' ' &&
-	       line.data[method] < 0x7f)
-		method++;
-	if (method == line.size)
-		return method <= HELLO_METHOD_MAX ? HELLO_MORE : HELLO_OTHER;
-	if (line.data[method] != ' ' && line.data[method] != '\t')
-		return HELLO_OTHER;
-	/* The parser's limit is another one, and it says so. */
-	return line.size <= HELLO_LINE_MAX ? HELLO_MORE
-	       : has_target(line)	   ? HELLO_HTTP
-					   : HELLO_OTHER;
+	while (at < line.size && line.data[at] > ' ' && line.data[at] < 0x7f)
+		at++;
+	return at <= HELLO_METHOD_MAX &&
+	       (at == line.size || line.data[at] == ' ' ||
+		line.data[at] == '\t');
 }
 
+/* What is told of a part of a line must hold for the whole of it. */
 static enum hello_kind read_line(struct proxy_text text)
 {
 	const char *end = memchr(text.data, '\n', text.size);
 	struct proxy_text line = text;
 
+	if (end)
+		line.size = (size_t)(end - text.data);
+	if (!has_method(line))
+		return HELLO_OTHER;
+	/* The parser's limit is another one, and it says so. */
+	if (line.size > HELLO_LINE_MAX) {
+		line.size = HELLO_LINE_MAX;
+		return has_target(line) ? HELLO_HTTP : HELLO_OTHER;
+	}
 	if (!end)
-		return read_part(text);
-	line.size = (size_t)(end - text.data);
+		return HELLO_MORE;
 	return has_version(line) || has_target(line) ? HELLO_HTTP : HELLO_OTHER;
 }
 
