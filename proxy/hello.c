@@ -216,20 +216,28 @@ static bool has_version(struct proxy_text line)
 	return false;
 }
 
+static bool begins(struct proxy_text text, const char *with)
+{
+	size_t size = strlen(with);
+
+	return text.size >= size && strncasecmp(text.data, with, size) == 0;
+}
+
 /* HTTP/0.9 has no version, and some servers still take it. */
 static bool has_target(struct proxy_text line)
 {
-	size_t at = 0;
+	struct proxy_text rest = line;
 
-	while (at < line.size && line.data[at] != ' ' && line.data[at] != '\t')
-		at++;
-	while (at < line.size &&
-	       (line.data[at] == ' ' || line.data[at] == '\t'))
-		at++;
-	return at < line.size &&
-	       (line.data[at] == '/' ||
-		(line.size - at >= 4 &&
-		 strncasecmp(line.data + at, "http", 4) == 0));
+	while (rest.size && *rest.data != ' ' && *rest.data != '\t') {
+		rest.data++;
+		rest.size--;
+	}
+	while (rest.size && (*rest.data == ' ' || *rest.data == '\t')) {
+		rest.data++;
+		rest.size--;
+	}
+	return begins(rest, "/") || begins(rest, "http:") ||
+	       begins(rest, "https:");
 }
 
 /* Can this be the beginning of a request line? */
