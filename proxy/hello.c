@@ -240,12 +240,17 @@ static bool has_target(struct proxy_text line)
 	       begins(rest, "https:");
 }
 
+static bool is_visible(char byte)
+{
+	return (unsigned char)byte > ' ' && (unsigned char)byte < 0x7f;
+}
+
 /* Can this be the beginning of a request line? */
 static bool has_method(struct proxy_text line)
 {
 	size_t at = 0;
 
-	while (at < line.size && line.data[at] > ' ' && line.data[at] < 0x7f)
+	while (at < line.size && is_visible(line.data[at]))
 		at++;
 	return at <= HELLO_METHOD_MAX &&
 	       (at == line.size || line.data[at] == ' ' ||

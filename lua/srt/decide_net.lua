@@ -143,15 +143,6 @@ function Decider:connect(host, port, protocol, call)
   return (via or next(reads)) and setmetatable({ via = via, reads = reads }, { __index = decision }) or decision
 end
 
----The decision of a request in a tunnel that was allowed: the tunnel's holds.
-local function inside(self, question)
-  local host, port = question.host, question.port
-  local ports = self.known[host]
-  local known = ports and ports[port] or { action = "allow", rule = "its tunnel was allowed", host = host, port = port }
-  local via = self.route and self.route(host, port, question.protocol)
-  return via and setmetatable({ via = via }, { __index = known }) or known
-end
-
 function decide_net.nobody()
   return false, "callbacks can't be called here"
 end
@@ -233,11 +224,9 @@ end
 --- headers and body = of a denial or an answer
 function Decider:request(question, call)
   local protocol = question.protocol or "http"
-  local connection = question.inside and inside(self, question)
+  local connection = question.inside and require("srt.tunnel").inside(self, question)
     or self:connect(question.host, question.port, protocol, call)
-  if connection.action ~= "allow" or #self.filterRequest == 0 then
-    return connection
-  end
+  if connection.action ~= "allow" or #self.filterRequest == 0 then return connection end
   local path, why = require("srt.target").read(question.path, self.network.ambiguousRequestTarget or "refuse")
   if not path then
     return ambiguous(question, connection, why)
@@ -245,9 +234,7 @@ function Decider:request(question, call)
   local subject = subject_of(self, question, connection.host, connection.port, protocol, path)
   local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call or decide_net.nobody, subject)
   local decision = by_filter(self, connection, subject, answer)
-  if path == question.path or decision.action ~= "allow" then
-    return decision
-  end
+  if path == question.path or decision.action ~= "allow" then return decision end
   -- What was judged is what is asked for. A remembered decision is not ours to change.
   return setmetatable({ path = path }, { __index = decision })
 end
@@ -273,13 +260,13 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, terminate, inspect, refuseOpaque, host, path, code, reason, rule, advice, status, set, remove, body}
+---@return table verdict {allow, respond, terminate, inspect, refuseOpaque, host, path, code, reason, rule, advice,
+--- status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
     local reads = decision.reads or {}
-    return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set,
-      remove = decision.remove, terminate = reads.terminate, inspect = reads.inspect,
-      refuseOpaque = reads.refuseOpaque }
+    return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set, remove =
+      decision.remove, terminate = reads.terminate, inspect = reads.inspect, refuseOpaque = reads.refuseOpaque }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end

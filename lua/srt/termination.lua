@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What termination of TLS begins with: the CA of the run, and the roots that servers are verified by.
 
-local sys = require "srt.c.sys"
-
 local termination = {}
 
 local MAX_KEY, MAX_ROOTS = 1 << 20, 16 << 20
@@ -13,8 +11,49 @@ local ROOTS = {
   "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
 }
 
+local KEY = "network.tlsTerminate."
+
+---The part of a profile, nil where TLS is not to be terminated.
+---@param checker table collects problems
+---@param values table of the policy
+---@param read {rules: function, scalar: function, list: function} readers of srt.profile
+---@return table|nil tls {exclude = rules, extra = list of files, caCert, caKey = files or nil, tunnels=, handshakeMs=};
+--- a file is {path=, origin=}
+function termination.resolve(checker, values, read)
+  if not values["network.tlsTerminate"] then return nil end
+  local out = { exclude = read.rules(values, KEY .. "excludeDomains", "allow"), extra = {},
+    tunnels = math.tointeger(read.scalar(values, KEY .. "maxTunnels", 256)),
+    handshakeMs = math.tointeger(read.scalar(values, KEY .. "handshakeTimeoutMs", 10000)) }
+  local function path(entry)
+    local real, reason = require("srt.paths").expand(entry.value, checker.ctx)
+    if not real then checker:problem(entry.origin, reason) end
+    return { path = real, origin = entry.origin }
+  end
+  local cert, secret = values[KEY .. "caCertPath"], values[KEY .. "caKeyPath"]
+  if cert and secret then
+    out.caCert, out.caKey = path(cert), path(secret)
+  elseif cert or secret then
+    checker:problem((cert or secret).origin, "network.tlsTerminate takes both caCertPath and caKeyPath, or neither")
+  end
+  for i, entry in ipairs(read.list(values, KEY .. "extraCaCertPaths")) do out.extra[i] = path(entry) end
+  return out
+end
+
+---Whoever has the key of the CA is any server to the command: nothing inside may read it.
+---@param checker table with the context of paths
+---@param values table of the policy
+---@param lists table denyRead and denyWrite of a profile
+function termination.hide(checker, values, lists)
+  local key = values[KEY .. "caKeyPath"]
+  local path = key and require("srt.paths").expand(key.value, checker.ctx)
+  for _, name in ipairs(path and { "denyRead", "denyWrite" } or {}) do
+    lists[name][#lists[name] + 1] = { given = key.value, path = path, literal = true, builtin = "key of the CA",
+      origin = key.origin }
+  end
+end
+
 local function read(path, most)
-  local text, why = sys.readfile(path, most)
+  local text, why = require("srt.c.sys").readfile(path, most)
   if not text then return nil, ("%s can't be read: %s"):format(path, why) end
   return text
 end
@@ -40,7 +79,7 @@ function termination.roots(env)
   local named = env.SSL_CERT_FILE
   if named and named ~= "" then return read(named, MAX_ROOTS) end
   for _, path in ipairs(ROOTS) do
-    local text = sys.readfile(path, MAX_ROOTS)
+    local text = require("srt.c.sys").readfile(path, MAX_ROOTS)
     if text then return text end
   end
   return ""

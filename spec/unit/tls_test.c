@@ -14,8 +14,8 @@ static struct trust *trust_in(struct authority *root)
 	struct trust *trust = trust_new();
 	struct trust_count count;
 
-	assert_int_equal(
-		trust_add(trust, authority_certificate(root), &count), 0);
+	assert_int_equal(trust_add(trust, authority_certificate(root), &count),
+			 0);
 	assert_int_equal(count.added, 1);
 	return trust;
 }
