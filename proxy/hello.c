@@ -162,13 +162,15 @@ static enum hello_kind gather(struct hello *hello, struct reader from,
 
 	*size = 0;
 	while (*size < wanted) {
+		unsigned int kind, major;
 		struct reader part;
 		size_t room;
 
 		if (from.size < RECORD_HEAD)
 			return HELLO_MORE;
-		if (number(&from, 1) != RECORD_HANDSHAKE ||
-		    number(&from, 1) != 3)
+		kind = number(&from, 1);
+		major = number(&from, 1);
+		if (kind != RECORD_HANDSHAKE || major != 3)
 			return fail(hello, "no handshake record"), HELLO_BAD;
 		number(&from, 1);
 		room = number(&from, 2);
