@@ -13,9 +13,10 @@ static void log_verdict(const struct exchange *exchange, const char *word,
 	size_t size = mark ? (size_t)(mark - target.data) : target.size;
 
 	/* Queries may hold secrets. */
-	proxy_log(exchange->ask.client->proxy, "%s %.*s %.*s%s%s%s%s", word,
+	proxy_log(exchange->ask.client->proxy, "%s %.*s %s%.*s%s%s%s%s", word,
 		  (int)(request->method.size > 32 ? 32 : request->method.size),
 		  request->method.data,
+		  exchange->inner ? exchange->inner->origin : "",
 		  (int)(size > LOG_TARGET ? LOG_TARGET : size), target.data,
 		  mark || size > LOG_TARGET ? "..." : "", reason ? " (" : "",
 		  reason ? reason : "", reason ? ")" : "");
@@ -122,10 +123,25 @@ static const char *take_via(struct exchange *exchange,
 
 	if (wrong)
 		return wrong;
-	exchange->by_parent =
-		!exchange->request.connect && !exchange->request.websocket;
+	exchange->by_parent = !exchange->request.connect &&
+			      !exchange->request.websocket && !exchange->inner;
 	exchange->via = via_copy(via);
 	return exchange->via ? NULL : "out of memory";
+}
+
+static const char *take_tunnel(struct exchange *exchange,
+			       const struct proxy_verdict *verdict)
+{
+	if (exchange->raw)
+		return NULL;
+	if (verdict->terminate && !exchange->ask.client->proxy->tls)
+		return "it asks for TLS to be terminated, and nothing can";
+	if (verdict->refuse_opaque && !verdict->terminate && !verdict->inspect)
+		return "it refuses opaque tunnels and has none read";
+	exchange->terminate = verdict->terminate;
+	exchange->inspect = verdict->inspect;
+	exchange->refuse_opaque = verdict->refuse_opaque;
+	return NULL;
 }
 
 static const char *prepare(struct exchange *exchange,
@@ -142,7 +158,7 @@ static const char *prepare(struct exchange *exchange,
 	if (!exchange->host)
 		return "out of memory";
 	if (exchange->request.connect)
-		return NULL;
+		return take_tunnel(exchange, verdict);
 	wrong = forward_head(exchange, verdict);
 	return wrong			  ? wrong
 	       : exchange->forward.failed ? "out of memory"
@@ -160,7 +176,9 @@ static void allow(struct client *client, const struct proxy_verdict *verdict)
 		return;
 	}
 	log_verdict(exchange, "allow", NULL);
-	exchange_forget(exchange);
+	/* A tunnel that is read still needs its host as it was spelled. */
+	if (!exchange->terminate && !exchange->inspect)
+		exchange_forget(exchange);
 	upstream_open(client);
 }
 

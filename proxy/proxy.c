@@ -41,6 +41,7 @@ void proxy_release(struct proxy *proxy)
 {
 	if (--proxy->refs)
 		return;
+	tls_free(proxy->tls);
 	free(proxy->scratch);
 	free(proxy);
 }
@@ -277,6 +278,12 @@ static int listen_on(struct proxy *proxy, int fd, struct fixed *to)
 	if (error)
 		listener_close(listener);
 	return error;
+}
+
+int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with)
+{
+	proxy->tls = tls_new(with);
+	return proxy->tls ? 0 : -ENOMEM;
 }
 
 int proxy_listen(struct proxy *proxy, int fd)

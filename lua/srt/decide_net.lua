@@ -129,17 +129,27 @@ end
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
---- via = of an allowed one: the proxy to leave by, as of srt.route}
+--- via = of an allowed one: the proxy to leave by, as of srt.route, reads = of a tunnel: as of srt.tunnel}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
-  -- All but plain HTTP are bytes that filterRequest does not see.
-  if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
-    return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
-      :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
+  if decision.action ~= "allow" then return decision end
+  local reads, refusal = self.reads(decision.host, port, protocol)
+  if not reads then
+    return deny({ reason = ("%s: %s"):format(target(decision.host, port), refusal),
+      rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end
-  local via = decision.action == "allow" and self.route and self.route(decision.host, port, protocol)
-  -- The way depends on the protocol, and a remembered decision is not ours to change.
-  return via and setmetatable({ via = via }, { __index = decision }) or decision
+  local via = self.route and self.route(decision.host, port, protocol)
+  -- Both depend on the protocol, and a remembered decision is not ours to change.
+  return (via or next(reads)) and setmetatable({ via = via, reads = reads }, { __index = decision }) or decision
+end
+
+---The decision of a request in a tunnel that was allowed: the tunnel's holds.
+local function inside(self, question)
+  local host, port = question.host, question.port
+  local ports = self.known[host]
+  local known = ports and ports[port] or { action = "allow", rule = "its tunnel was allowed", host = host, port = port }
+  local via = self.route and self.route(host, port, question.protocol)
+  return via and setmetatable({ via = via }, { __index = known }) or known
 end
 
 function decide_net.nobody()
@@ -156,7 +166,7 @@ local function subject_of(self, question, host, port, protocol, path)
     method = question.method, scheme = scheme, host = host, port = port, path = path,
     query = question.query, target = question.target, headers = question.headers or {},
     url = scheme .. "://" .. at .. path .. (question.query and "?" .. question.query or ""),
-    conn = { host = host, port = port, protocol = protocol, command = self.command },
+    sni = question.sni, conn = { host = host, port = port, protocol = protocol, command = self.command },
   }
 end
 
@@ -216,13 +226,15 @@ local function by_filter(self, connection, subject, answer)
 end
 
 ---Decides a request: its connection first, then the filterRequest chain.
----@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol}
+---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol,
+--- inside = true in a tunnel that was allowed, sni}
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
 ---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
 --- headers and body = of a denial or an answer
 function Decider:request(question, call)
   local protocol = question.protocol or "http"
-  local connection = self:connect(question.host, question.port, protocol, call)
+  local connection = question.inside and inside(self, question)
+    or self:connect(question.host, question.port, protocol, call)
   if connection.action ~= "allow" or #self.filterRequest == 0 then
     return connection
   end
@@ -261,11 +273,13 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, host, path, code, reason, rule, advice, status, set, remove, body}
+---@return table verdict {allow, respond, terminate, inspect, refuseOpaque, host, path, code, reason, rule, advice, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
+    local reads = decision.reads or {}
     return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set,
-      remove = decision.remove }
+      remove = decision.remove, terminate = reads.terminate, inspect = reads.inspect,
+      refuseOpaque = reads.refuseOpaque }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
@@ -290,6 +304,7 @@ function decide_net.compile(profile, facts)
     filterRequest = callbacks.filterRequest or {},
     origins = callbacks.origins or {},
     known = {}, known_count = 0,
+    reads = require("srt.tunnel").compile(network, #(callbacks.filterRequest or {})),
     route = (network.mitm or network.parent) and require("srt.route").compile(network),
   }, Decider)
 end

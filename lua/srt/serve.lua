@@ -22,7 +22,7 @@ function serve.start(loaded, plan, sandbox, say)
       if question.kind ~= "request" then
         decision = decider:connect(question.host, question.port, question.protocol, call)
       else
-        question.scheme, question.protocol = "http", "http"
+        question.scheme = question.tls and "https" or "http"
         decision = decider:request(question, call)
       end
       if say then
@@ -37,6 +37,11 @@ function serve.start(loaded, plan, sandbox, say)
     limits = loaded.profile.limits,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
+  local tls = loaded.profile.network.tls
+  if tls then
+    local ok, why = require("srt.termination").serve(proxy, tls, loaded.tls)
+    if not ok then return nil, "the proxy can't terminate TLS: " .. why end
+  end
   local listeners = sandbox:listeners()
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do

@@ -115,6 +115,11 @@ end
 
 -- The plan of a policy that was loaded; or nil and what to say.
 local function plan_of(options, facts, temp, identity, loaded)
+  local tls, why = loaded.profile.network.tls, nil
+  if tls then
+    loaded.tls, why = require("srt.termination").make(tls, facts.env)
+    if not loaded.tls then return nil, "network.tlsTerminate: " .. why end
+  end
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe") })
