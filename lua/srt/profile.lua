@@ -70,6 +70,12 @@ local function filesystem(self, values, budget)
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
+  local key = values["network.tlsTerminate.caKeyPath"]
+  local path = key and require("srt.paths").expand(key.value, self.ctx)
+  for _, name in ipairs(path and { "denyRead", "denyWrite" } or {}) do
+    out[name][#out[name] + 1] = { given = key.value, path = path, literal = true, builtin = "key of the CA",
+      origin = key.origin }
+  end
   for _, folder in ipairs(self.ctx.stateFolders or {}) do
     if require("srt.c.sys").lstat(folder) then
       out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
