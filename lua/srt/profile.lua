@@ -70,12 +70,7 @@ local function filesystem(self, values, budget)
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
-  local key = values["network.tlsTerminate.caKeyPath"]
-  local path = key and require("srt.paths").expand(key.value, self.ctx)
-  for _, name in ipairs(path and { "denyRead", "denyWrite" } or {}) do
-    out[name][#out[name] + 1] = { given = key.value, path = path, literal = true, builtin = "key of the CA",
-      origin = key.origin }
-  end
+  if values["network.tlsTerminate"] then require("srt.trust").protect(self.ctx, values, out) end
   for _, folder in ipairs(self.ctx.stateFolders or {}) do
     if require("srt.c.sys").lstat(folder) then
       out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
@@ -155,28 +150,6 @@ local function ways_out(self, values, out)
   end
 end
 
----TLS termination, nil where it is not asked for.
-local function termination(self, values)
-  if not values["network.tlsTerminate"] then return nil end
-  local key = "network.tlsTerminate."
-  local out = { exclude = rules(values, key .. "excludeDomains", "allow"), extra = {},
-    tunnels = math.tointeger(scalar(values, key .. "maxTunnels", 256)),
-    handshakeMs = math.tointeger(scalar(values, key .. "handshakeTimeoutMs", 10000)) }
-  local function path(entry)
-    local real, reason = require("srt.paths").expand(entry.value, self.ctx)
-    if not real then self:problem(entry.origin, reason) end
-    return { path = real, origin = entry.origin }
-  end
-  local cert, secret = values[key .. "caCertPath"], values[key .. "caKeyPath"]
-  if cert and secret then
-    out.caCert, out.caKey = path(cert), path(secret)
-  elseif cert or secret then
-    self:problem((cert or secret).origin, "network.tlsTerminate takes both caCertPath and caKeyPath, or neither")
-  end
-  for i, entry in ipairs(list_of(values, key .. "extraCaCertPaths")) do out.extra[i] = path(entry) end
-  return out
-end
-
 local function network(self, values)
   local reasons = values["network.deniedDomainReasons"]
   local out = {
@@ -188,7 +161,8 @@ local function network(self, values)
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
     ambiguousRequestTarget = scalar(values, "network.ambiguousRequestTarget", "refuse"),
     publish = published(values),
-    tls = termination(self, values),
+    tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
+      rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
   }
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   ways_out(self, values, out)
