@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 CERTS = os.environ.get("SRT_CERTS", "certs")
@@ -22,6 +23,7 @@ KINDS = {
 }
 CA = ("basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign,cRLSign")
 NOW = 1750000000  # 2025-06-15
+CERTS_NOW = int(time.time())
 DAY = 86400
 
 

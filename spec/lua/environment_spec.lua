@@ -130,6 +130,21 @@ describe("the environment", function()
     assert.is_nil((support.resolve('return { git = { safeDirectories = { "" } } }')))
   end)
 
+  it("leads tools to the bundle of the run where TLS is terminated, and leaves the caller's where it is not", function()
+    local given = { SSL_CERT_FILE = "/corp.pem", NODE_EXTRA_CA_CERTS = "/corp.pem", JAVA_TOOL_OPTIONS = "-Da=b" }
+    local map = env(OPEN, given)
+    assert.same({ "/corp.pem", "/corp.pem", nil }, { map.SSL_CERT_FILE, map.NODE_EXTRA_CA_CERTS, map.CURL_CA_BUNDLE })
+    assert.is_nil(map.JAVA_TOOL_OPTIONS:find("trustStore", 1, true))
+    map = env('network = { allowedDomains = { "a.test" }, tlsTerminate = {} }', given)
+    for _, name in ipairs({ "SSL_CERT_FILE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+      "GIT_SSL_CAINFO", "PIP_CERT", "CARGO_HTTP_CAINFO", "AWS_CA_BUNDLE", "DENO_CERT", "NIX_SSL_CERT_FILE",
+      "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE" }) do
+      assert.equal("/dev/srt-lua/ca-bundle.pem", map[name])
+    end
+    -- Behind the caller's options, where the last one counts.
+    assert.truthy(map.JAVA_TOOL_OPTIONS:find("^%-Da=b .*%-Djavax.net.ssl.trustStore=/dev/srt%-lua/ca%-bundle.jks"))
+  end)
+
   it("says why for each variable, and names none twice", function()
     local seen = {}
     for _, row in ipairs(environment.VARIABLES) do

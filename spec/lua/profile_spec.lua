@@ -107,10 +107,13 @@ describe("network", function()
     local profile
     got, profile = tls('caCertPath = "/x/ca.pem", caKeyPath = "/x/ca.key"')
     assert.same({ "/x/ca.pem", "/x/ca.key" }, { got.caCert.path, got.caKey.path })
-    -- The command may use the CA's certificate, and never its key.
+    -- The command may use the CA's certificate, and never its key, whatever allowRead says.
     local hidden
     for _, entry in ipairs(profile.filesystem.hidden) do hidden = hidden or entry.path == "/x/ca.key" end
     assert.is_true(hidden)
+    local kept = {}
+    for _, entry in ipairs(profile.filesystem.denyWrite) do kept[entry.path] = entry.builtin end
+    assert.same({ "certificate of the CA", "key of the CA" }, { kept["/x/ca.pem"], kept["/x/ca.key"] })
   end)
 
   it("gives a denied rule its reason", function()
