@@ -86,9 +86,12 @@ static bool send_step(struct client *client, enum http1_step step,
 	struct stream *up = exchange->up;
 	bool chunked = exchange->request.framing == HTTP1_CHUNKED;
 
-	if (step == HTTP1_PIECE)
-		forward_piece(up, chunked, piece);
-	else if (step == HTTP1_TRAILER && exchange->announced.size)
+	if (step == HTTP1_PIECE &&
+	    !scrub_piece(&exchange->fill, up, chunked, piece, false)) {
+		fail_request(client, "out of memory");
+		return true;
+	}
+	if (step == HTTP1_TRAILER && exchange->announced.size)
 		pbuf_text_add(&exchange->trailers, piece);
 	if (step == HTTP1_BAD || (step == HTTP1_MORE && client->stream.eof)) {
 		fail_request(client, reason ? reason : "the body ended early");
@@ -96,6 +99,8 @@ static bool send_step(struct client *client, enum http1_step step,
 	}
 	if (!http1_body_done(&exchange->body))
 		return false;
+	(void)scrub_piece(&exchange->fill, up, chunked,
+			  (struct proxy_text){ 0 }, true);
 	forward_end(up, chunked, &exchange->trailers, &exchange->announced);
 	return true;
 }

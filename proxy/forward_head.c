@@ -217,5 +217,6 @@ const char *forward_head(struct exchange *exchange,
 		pbuf_add(out, "\r\n", 2);
 	}
 	add_connection(out, request);
+	scrub_begin(exchange, verdict);
 	return NULL;
 }

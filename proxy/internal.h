@@ -101,6 +101,8 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
  * @opener: of a raw one that needs no verdict
  * @via: the proxy to leave by, from the verdict; owned; NULL for none
+ * @fill, @scrub: what is replaced in the bodies, up and down; no set for
+ *	nothing
  * @by_parent: @up leads to that proxy, which gets the absolute form
  */
 struct exchange {
@@ -137,6 +139,8 @@ struct exchange {
 	bool by_parent;
 	struct proxy_opener opener;
 	struct proxy_via *via;
+	struct substitute_stream fill;
+	struct substitute_stream scrub;
 };
 
 enum client_state {
@@ -284,6 +288,31 @@ void forward_end(struct stream *to, bool chunked, struct pbuf *trailers,
 /* response.c: the way down */
 
 bool response_step(struct client *client);
+
+/* scrub.c: values that are put in going up, and taken out coming down */
+
+/** scrub_begin() - what the verdict asks for, done to the head that is built */
+void scrub_begin(struct exchange *exchange,
+		 const struct proxy_verdict *verdict);
+
+/** scrub_check() - NULL, or why the response can't be passed on */
+const char *scrub_check(const struct exchange *exchange,
+			const struct http1_response *response);
+
+/** scrub_added() - look through what was added to @out behind @from */
+void scrub_added(const struct exchange *exchange, struct pbuf *out,
+		 size_t from);
+
+/**
+ * scrub_piece() - forward_piece() of what is sure; @last: nothing follows
+ * Return: false without memory: then the connection has to be cut.
+ */
+bool scrub_piece(struct substitute_stream *through, struct stream *to,
+		 bool chunked, struct proxy_text piece, bool last);
+
+/** scrub_frames() - what a WebSocket's server sent; false without memory */
+bool scrub_frames(const struct exchange *exchange, struct stream *to,
+		  struct proxy_text data);
 
 /* relay.c: tunnels */
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "proxy/substitute.h"
 #include "proxy/text.h"
 
 struct proxy;
@@ -85,6 +86,10 @@ struct proxy_via {
  * @remove: names of headers to take out of the forwarded request
  * @body: of an answer or denial; data NULL means one made of @title, @reason,
  *	@rule and @advice: lines, or JSON where Accept prefers that
+ * @fill: of an allowed request: what is replaced in its head and body; the
+ *	proxy takes a reference. Or NULL, as:
+ * @scrub: likewise in all that comes back. The answer is asked for without
+ *	compression then, and one that is compressed all the same is refused.
  *
  * An unusable verdict (no valid @host or @via; malformed headers or such that
  * framing or routing rest on: Host, Content-Length, Expect, Connection and the
@@ -107,6 +112,8 @@ struct proxy_verdict {
 	const struct proxy_text *remove;
 	size_t remove_count;
 	struct proxy_text body;
+	struct substitute *fill;
+	struct substitute *scrub;
 };
 
 /**

@@ -42,6 +42,7 @@ static void pass_interim(struct client *client,
 {
 	struct exchange *exchange = client->exchange;
 	struct pbuf *out = &client->stream.out;
+	size_t from = out->size;
 
 	if (response->status == 101 &&
 	    (!exchange->request.websocket || !response->websocket)) {
@@ -63,6 +64,7 @@ static void pass_interim(struct client *client,
 		client_tunnel(client);
 	}
 	pbuf_add(out, "\r\n", 2);
+	scrub_added(exchange, out, from);
 }
 
 /* How the body of the response comes in, and how it goes out. */
@@ -93,6 +95,7 @@ static void begin_response(struct client *client,
 {
 	struct exchange *exchange = client->exchange;
 	struct pbuf *out = &client->stream.out;
+	size_t from = out->size;
 
 	choose_framing(exchange, response);
 	add_status_line(out, response);
@@ -104,6 +107,7 @@ static void begin_response(struct client *client,
 	if (exchange->close_after)
 		pbuf_format(out, "Connection: close\r\n");
 	pbuf_add(out, "\r\n", 2);
+	scrub_added(exchange, out, from);
 	exchange->started = true;
 	exchange->response = RESPONSE_BODY;
 	exchange->reusable = exchange->reusable && !response->close &&
@@ -133,6 +137,8 @@ static void parse_response(struct client *client, struct proxy_text head)
 		forward_fail(client, 502,
 			     "is reached by a parent proxy that wants other "
 			     "credentials");
+	} else if (scrub_check(exchange, &response)) {
+		forward_fail(client, 502, scrub_check(exchange, &response));
 	} else if (response.status < 200) {
 		exchange->scan = (struct http1_scan){ 0 };
 		pass_interim(client, &response);
@@ -191,9 +197,14 @@ static bool read_head(struct client *client)
 static void finish(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
+	size_t from;
 
+	(void)scrub_piece(&exchange->scrub, &client->stream,
+			  exchange->chunk_down, (struct proxy_text){ 0 }, true);
+	from = client->stream.out.size;
 	forward_end(&client->stream, exchange->chunk_down,
 		    &exchange->answer_trailers, NULL);
+	scrub_added(exchange, &client->stream.out, from);
 	exchange->response = RESPONSE_DONE;
 	upstream_release(client);
 	client_next(client);
@@ -215,10 +226,13 @@ static bool read_body(struct client *client)
 
 		step = http1_body_next(answer, input.data, input.size, &used,
 				       &piece, &reason);
-		if (step == HTTP1_PIECE)
-			forward_piece(&client->stream, exchange->chunk_down,
-				      piece);
-		else if (step == HTTP1_TRAILER && exchange->chunk_down)
+		if (step == HTTP1_PIECE &&
+		    !scrub_piece(&exchange->scrub, &client->stream,
+				 exchange->chunk_down, piece, false)) {
+			forward_fail(client, 502, "has no memory");
+			return true;
+		}
+		if (step == HTTP1_TRAILER && exchange->chunk_down)
 			pbuf_text_add(&exchange->answer_trailers, piece);
 		stream_consume(up, used);
 		moved = moved || used;
