@@ -161,6 +161,10 @@ static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
 	lua_getfield(L, table, "status");
 	verdict->status = (unsigned int)lua_tointeger(L, -1);
 	read_edits(L, table, verdict);
+	lua_getfield(L, table, "fill");
+	verdict->fill = api_substitute(L, -1);
+	lua_getfield(L, table, "scrub");
+	verdict->scrub = api_substitute(L, -1);
 	lua_getfield(L, table, "respond");
 	verdict->respond = lua_toboolean(L, -1);
 	/* Last: an error before this leaves a denial. */

@@ -185,6 +185,24 @@ local function credential_of(headers)
   end
 end
 
+---Headers to set with the values of secrets in them, where these may go.
+---@return table? set
+---@return string? problem
+local function with_values(self, set, subject)
+  local secret_text, out = require("srt.secret_text"), {}
+  local function lookup(name)
+    if not self.vault then return nil, "the policy has no secrets" end
+    return self.vault:value(name, subject.host, subject.port, subject.scheme)
+  end
+  for i, header in ipairs(set) do
+    local value, problem = secret_text.expand(header.value, lookup)
+    if value and value:find("[%z\1-\8\10-\31\127]") then problem = "a secret with control bytes" end
+    if problem then return nil, ("the header %s: %s"):format(header.name, problem) end
+    out[i] = { name = header.name, value = value }
+  end
+  return out
+end
+
 ---Turns a chain's answer to a request into the decision.
 local function by_filter(self, connection, subject, answer)
   local origin = callback_origin(self, answer.by, "filterRequest")
@@ -210,17 +228,19 @@ local function by_filter(self, connection, subject, answer)
     decision.rule = "network.allowPlaintextHeaderSet"
     return deny(decision)
   end
-  decision.action, decision.set, decision.remove = "allow", answer.set, answer.remove
-  decision.via = connection.via
+  local problem
+  decision.set, problem = with_values(self, answer.set, subject)
+  if problem then
+    decision.reason = ("%s %s was denied: network.filterRequest%s: %s"):format(shown(subject.method),
+      shown(subject.url), where(origin), problem)
+    decision.fault = true
+    return deny(decision)
+  end
+  decision.action, decision.remove, decision.via = "allow", answer.remove, connection.via
   return decision
 end
 
----Decides a request: its connection first, then the filterRequest chain.
----@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol}
----@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
----@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
---- headers and body = of a denial or an answer
-function Decider:request(question, call)
+local function by_connection_and_filter(self, question, call)
   local protocol = question.protocol or "http"
   local connection = self:connect(question.host, question.port, protocol, call)
   if connection.action ~= "allow" or #self.filterRequest == 0 then
@@ -238,6 +258,19 @@ function Decider:request(question, call)
   end
   -- What was judged is what is asked for. A remembered decision is not ours to change.
   return setmetatable({ path = path }, { __index = decision })
+end
+
+---Decides a request: its connection first, then the filterRequest chain.
+---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol}
+---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
+---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
+--- headers and body = of a denial or an answer; fill, scrub = what srt.c.proxy replaces on the way up and down
+function Decider:request(question, call)
+  local decision = by_connection_and_filter(self, question, call)
+  if decision.action ~= "allow" or not self.vault then return decision end
+  local fill, scrub = self.vault:sets(decision.host, decision.port, question.scheme or "http")
+  -- A remembered decision is not ours to change.
+  return setmetatable({ fill = fill, scrub = scrub }, { __index = decision })
 end
 
 ---May an allowed host be reached at the address it resolved to?
@@ -265,7 +298,7 @@ end
 function decide_net.wire(decision)
   if decision.action == "allow" then
     return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set,
-      remove = decision.remove }
+      remove = decision.remove, fill = decision.fill, scrub = decision.scrub }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
@@ -277,13 +310,13 @@ end
 
 ---Compiles the network part of a profile.
 ---@param profile table
----@param facts nil|{command: string?} about the run, for callbacks
+---@param facts nil|{command: string?, vault: table?} about the run: its command line, for callbacks, and of srt.secrets
 ---@return table decider with :connect, :request and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
-    command = facts and facts.command,
+    command = facts and facts.command, vault = facts and facts.vault,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},

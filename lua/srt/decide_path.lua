@@ -107,7 +107,7 @@ local function add_deny(rules, list, entry)
     if decide.own(resolved.real) or OWN[resolved.real] then
       return rules:note(entry, "is the sandbox's own, so it has no effect")
     end
-    if resolved.type == "file" and resolved.names > 1 and (list == "denyRead" or rules:at(resolved.real).write) then
+    if resolved.type == "file" and resolved.names > 1 and (list ~= "denyWrite" or rules:at(resolved.real).write) then
       rules:note(entry, ("has %d names (hard links): by another one it is not protected"):format(resolved.names), true)
     end
     if list == "denyWrite" then hold_special(rules, entry, resolved.real, resolved.type) end
@@ -183,6 +183,7 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
+  for _, entry in ipairs(lists.hidden or {}) do add_deny(rules, "finalRead", entry) end
   for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)

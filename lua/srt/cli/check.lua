@@ -181,6 +181,8 @@ function check.text(file, profile)
     protection(lines, profile.protection)
   end
   network(lines, profile)
+  add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials),
+    function(item) return row(item.what, source.where(item.origin)) end)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, message in ipairs(profile[kind .. "s"]) do
@@ -246,6 +248,7 @@ function check.data(profile)
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
       published = entries_data(net.publish, { "address", "hostPort", "port" }) },
     callbacks = callbacks_data(profile.callbacks),
+    credentials = entries_data(require("srt.credentials").rows(profile.credentials), { "what" }),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
     limits = profile.limits, unix = profile.unix, nested = profile.nested, strict = profile.strict,
     backend = profile.backend,

@@ -78,6 +78,7 @@ function compile.main(args, ctx)
       features = facts.features, identity = require("srt.c.sandbox").identity(),
       binary = require("srt.c.sys").realpath("/proc/self/exe") })
   end
+  if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")
     return 1
