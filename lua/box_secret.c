@@ -83,6 +83,19 @@ static int name_index(lua_State *B)
 	return box_secret_wrap(B, "name", 1);
 }
 
+/* Which there are, the box does not know. */
+static int name_next(lua_State *B)
+{
+	lua_pushnil(B);
+	return 1;
+}
+
+static int name_pairs(lua_State *B)
+{
+	lua_pushcfunction(B, name_next);
+	return 1;
+}
+
 static int name_newindex(lua_State *B)
 {
 	return luaL_error(B, "srt.secret is read-only");
@@ -104,6 +117,7 @@ void box_secret_open(lua_State *B)
 					       "__newindex" };
 	static const luaL_Reg names[] = { { "__index", name_index },
 					  { "__newindex", name_newindex },
+					  { "__pairs", name_pairs },
 					  { NULL, NULL } };
 
 	lua_newtable(B);

@@ -140,18 +140,27 @@ function srt.query(target, line, seconds) end
 ---@return string|nil why where it is false
 function srt.ask(text, options) end
 
----@param text string
----@return string hex
+---Stands for a value that the policy never has. `..`, base64.encode, sha256 and hmac make another such object of it; it
+---goes into setHeaders, setBody and setTarget of a request to its hosts. All else is an error.
+---@class srt.Secret
+---@operator concat(string|number|srt.Secret): srt.Secret
+
+---Those of the policy's `secrets`, by name.
+---@type table<string, srt.Secret>
+srt.secret = {}
+
+---@param text string|srt.Secret
+---@return string|srt.Secret hex
 function srt.sha256(text) end
 
 ---HMAC-SHA-256.
----@param key string
----@param text string
----@return string hex
+---@param key string|srt.Secret
+---@param text string|srt.Secret
+---@return string|srt.Secret hex
 function srt.hmac(key, text) end
 
 ---@class srt.Edits
----@field setHeaders table<string, string>|nil
+---@field setHeaders table<string, string|srt.Secret>|nil
 ---@field removeHeaders string[]|nil
 ---@field setBody string|nil
 ---@field setTarget string|nil
@@ -192,8 +201,8 @@ function srt.remove(entry) end
 
 srt.base64 = {}
 
----@param bytes string
----@return string
+---@param bytes string|srt.Secret
+---@return string|srt.Secret
 function srt.base64.encode(bytes) end
 
 ---@param text string
