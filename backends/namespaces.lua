@@ -99,9 +99,9 @@ local function mounts_of(rules, plan)
     while not paths.below(path, stack[#stack].path) do stack[#stack] = nil end
     local above, state = stack[#stack], rules:at(path)
     local changes = state.read ~= above.read or state.write ~= above.write
-    -- Pinned even where nothing changes, so that nobody inside moves it.
+    -- Pinned even where nothing changes, so that nobody inside moves it; where it can't be seen, nobody can.
     local masked = state.read and rules.masked[path]
-    if path ~= "/" and (changes or masked or pins[path] or path == rules.tempDir) then
+    if path ~= "/" and (changes or masked or pins[path] and above.read or path == rules.tempDir) then
       if not state.read then
         cover(mounts, points, index, rules, path)
       elseif masked then

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/system.h"
@@ -393,6 +394,16 @@ static int sys_lua_addresses(lua_State *L)
 	return 1;
 }
 
+/* clock() -> seconds of a clock that only goes forward, clock_gettime(2) */
+static int sys_lua_clock(lua_State *L)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	lua_pushnumber(L, (lua_Number)t.tv_sec + (lua_Number)t.tv_nsec / 1e9);
+	return 1;
+}
+
 /* random(bytes) -> lower-case hex */
 static int sys_lua_random(lua_State *L)
 {
@@ -512,6 +523,7 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "ntop", sys_lua_ntop },
 		{ "addresses", sys_lua_addresses },
 		{ "random", sys_lua_random },
+		{ "clock", sys_lua_clock },
 		{ "fdinfo", sys_lua_fdinfo },
 		{ "features", sys_lua_features },
 		{ "strerror", sys_lua_strerror },

@@ -139,7 +139,10 @@ class Ask(Case):
         """One by one, in order; the same question once; the sandbox stands still all the time."""
         script = """( while :; do echo x >>ticks; sleep 0.02; done ) & t=$!; sleep 0.3
             for i in 1 2 3 2 2; do n=$((n+1)); curl -sS http://a.test:$i/ >out.$n & p="$p $!"; sleep 0.05; done; wait $p; sleep 0.3; kill $t; cat out.*"""
-        shown = self.on_terminal(["bash", "-c", script], "srt.sleep(1)")
+        # All five are there before the first one asks.
+        shown = self.on_terminal(["bash", "-c", script], """srt.state.count = (srt.state.count or 0) + 1
+            while srt.state.count < 5 do srt.sleep(0.05) end
+            srt.sleep(0.2 * conn.port)""")
         shown.expect(PROMPT)
         time.sleep(PAUSE)
         before = len(self.read("w/ticks"))

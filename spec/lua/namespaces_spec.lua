@@ -140,6 +140,11 @@ describe("plans", function()
     assert.equal(2, #rules.notes)
   end)
 
+  it("pin nothing in a folder that can't be read, though a later entry says so", function()
+    local plan = compile(top, { allowWrite = { "." }, denyRead = { "a/f/deep", "a" } })
+    for index, step in ipairs(plan.mounts) do assert.is_true(reachable(plan, step, index), step.target) end
+  end)
+
   it("let Landlock allow what is writable, and nothing else", function()
     local plan = compile(top, { allowWrite = { "a", "b/a" }, denyWrite = { "a/b" } })
     assert.same({ top .. "/a", top .. "/b/a", "/dev", "/proc" }, plan.writable)

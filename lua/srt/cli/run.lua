@@ -98,6 +98,7 @@ end
 local function debug_plan(say, plan, loaded)
   for _, note in ipairs(loaded.profile.notes) do say("note: " .. note) end
   require("srt.plan_text").each(plan, say)
+  say(("loading the policy, resolving and compiling it took %.2f ms"):format(loaded.took * 1000))
 end
 
 local function status_of(ctx, command, kind, value)
@@ -210,6 +211,7 @@ local function prepare(ctx, options, sandbox)
   local folders = require("srt.state").folders(facts, paths.parent(temp))
   facts.state = folders
   sweep(ctx, folders[1])
+  local begun = sys.clock()
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
@@ -218,6 +220,7 @@ local function prepare(ctx, options, sandbox)
   local plan
   plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded)
   if not plan then return nil, ours(message) end
+  loaded.took = sys.clock() - begun
   return plan, loaded, folders
 end
 
