@@ -119,7 +119,7 @@ static bool check_host(const struct http1_request *request,
 	if (!http1_authority(header->value, 80, &host, &port, refusal))
 		return http1_refuse(refusal, 400, "malformed Host");
 	if (!proxy_text_same(host, request->host) || port != request->port)
-		return http1_refuse(refusal, 400,
+		return http1_refuse(refusal, 421,
 				    "Host differs from the request target");
 	return true;
 }

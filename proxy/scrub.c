@@ -186,38 +186,58 @@ void scrub_begin(struct exchange *exchange, const struct proxy_verdict *verdict)
 const char *scrub_check(const struct exchange *exchange,
 			const struct http1_response *response)
 {
-	if (exchange->scrub.set &&
+	if (exchange->scrub.set && !exchange->is_head &&
 	    is_encoded(response->headers, response->header_count))
 		return "sent a compressed answer, though asked not to, so a "
 		       "credential in it could not be seen";
 	return NULL;
 }
 
+void scrub_text(const struct exchange *exchange, char *data, size_t size)
+{
+	if (exchange->scrub.set)
+		(void)substitute_apply(exchange->scrub.set, data, size,
+				       SUBSTITUTE_BODY);
+}
+
+void scrub_replaced(const struct substitute_stream *by, struct pbuf *out,
+		    size_t from)
+{
+	if (by->set && !out->failed && out->size > from)
+		(void)substitute_apply(by->set, out->memory + out->start + from,
+				       out->size - from, by->place);
+}
+
 void scrub_added(const struct exchange *exchange, struct pbuf *out, size_t from)
 {
-	if (exchange->scrub.set && !out->failed && out->size > from)
-		(void)substitute_apply(exchange->scrub.set,
-				       out->memory + out->start + from,
-				       out->size - from, SUBSTITUTE_BODY);
+	scrub_replaced(&exchange->scrub, out, from);
+}
+
+struct proxy_text scrub_ready(struct substitute_stream *through,
+			      struct proxy_text piece, bool last)
+{
+	size_t ready;
+
+	if (!through->set)
+		return piece;
+	ready = substitute_feed(through, piece, last);
+	return (struct proxy_text){ pbuf_text(&through->held).data, ready };
+}
+
+void scrub_sent(struct substitute_stream *through, size_t size)
+{
+	if (through->set)
+		pbuf_drop(&through->held, size);
 }
 
 bool scrub_piece(struct substitute_stream *through, struct stream *to,
 		 bool chunked, struct proxy_text piece, bool last)
 {
-	size_t ready;
+	struct proxy_text ready = scrub_ready(through, piece, last);
 
-	if (!through->set) {
-		if (piece.size)
-			forward_piece(to, chunked, piece);
-		return true;
-	}
-	ready = substitute_feed(through, piece, last);
-	if (ready) {
-		piece = pbuf_text(&through->held);
-		piece.size = ready;
-		forward_piece(to, chunked, piece);
-		pbuf_drop(&through->held, ready);
-	}
+	if (ready.size)
+		forward_piece(to, chunked, ready);
+	scrub_sent(through, ready.size);
 	return !through->held.failed;
 }
 

@@ -31,6 +31,9 @@ local function expand(node, lookup, budget)
     if not value then error({ problem = problem }, 0) end
     return value
   end
+  if budget.plain and node["$secret"] ~= "concat" then
+    error({ problem = "a secret can stand there as it is only" }, 0)
+  end
   local parts = {}
   for i, part in ipairs(node) do parts[i] = expand(part, lookup, budget) end
   local text = WAYS[node["$secret"]](parts)
@@ -42,11 +45,12 @@ end
 ---The text, with values in it.
 ---@param v any a string, or what stands for one
 ---@param lookup fun(name: string): string?, string? the value of a secret, or nil and why not
+---@param plain boolean? nothing is made of a value but a longer text
 ---@return string? text
 ---@return string? problem in which no value stands
-function secret_text.expand(v, lookup)
+function secret_text.expand(v, lookup, plain)
   if not secret_text.is(v) then return v end
-  local ok, text = pcall(expand, v, lookup, { parts = MOST_PARTS, bytes = MOST_BYTES })
+  local ok, text = pcall(expand, v, lookup, { parts = MOST_PARTS, bytes = MOST_BYTES, plain = plain })
   if ok then return text end
   return nil, type(text) == "table" and text.problem or "a text with a secret can't be made"
 end

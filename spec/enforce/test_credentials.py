@@ -66,6 +66,18 @@ curl -H Expect: -T f %s/ >g; grep -c "$TOKEN" g; tail -c $(wc -c <f) g | cmp - f
                 self.assertNotIn(VALUE, file.read())
 
     @as_everyone
+    def test_bodies_that_a_filter_reads_or_writes(self):
+        with Mirrored() as origin:
+            for size in (10, 200000):
+                for answer in ("req:body(1000000); return true", "return srt.allow { setBody = req:body(1000000) }"):
+                    policy = self.policy_for(origin).replace("network = {", "network = { filterRequest = function(req) "
+                                                             + answer + " end, ")
+                    for more in ("", '-H "Transfer-Encoding: chunked"'):
+                        self.curl('(head -c %d /dev/zero | tr "\\0" x; echo "$TOKEN") | curl %s -H "Content-Type: t/x" '
+                                  '-H Expect: --data-binary @- %s/' % (size, more, origin.url), policy)
+                        self.assertEqual(size * b"x" + VALUE.encode() + b"\n", origin.seen[-1][3], (size, answer, more))
+
+    @as_everyone
     def test_answers_in_pieces_of_any_size(self):
         with Mirrored() as origin:
             for size in (1, 2, 3, 11, 27, 28, 29, 200):

@@ -63,6 +63,53 @@ class Secrets(Case):
                 self.assertEqual(wanted, origin.seen[-1][2]["X-Made"])
 
     @as_everyone
+    def test_in_the_target_and_in_the_body(self):
+        with Mirrored() as origin:
+            self.ask(self.policy_for(origin, 'return srt.allow { setTarget = "/a?t=" .. srt.secret.github .. "&x=1" }'),
+                     origin)
+            self.assertEqual("/a?t=%s&x=1" % VALUE, origin.seen[-1][1])
+            self.ask(self.policy_for(origin, 'return srt.allow { setBody = "token=" .. srt.secret.github }'), origin)
+            self.assertEqual(b"token=" + VALUE.encode(), origin.seen[-1][3])
+            path = self.write("home/odd", "a/b c&d=e%f")
+            self.run_sh("curl -s %s/" % origin.url, self.policy_for(
+                origin, 'return srt.allow { setTarget = "/" .. srt.secret.github }', 'file = "%s"' % path))
+            self.assertEqual("/a%2Fb%20c%26d%3De%25f", origin.seen[-1][1])
+
+    @as_everyone
+    def test_it_does_not_follow_to_another_host(self):
+        with Mirrored() as origin, Mirrored() as other:
+            for edits in ('setTarget = "%s/", setHeaders = { X = srt.secret.github, Y = "y" }',
+                          'setTarget = "%s/?" .. srt.secret.github', 'setTarget = "%s/", setBody = srt.secret.github',
+                          'setTarget = "http://" .. srt.secret.github .. "/%.0s"',
+                          'setTarget = "%s/" .. srt.sha256(srt.secret.github)'):
+                policy = self.policy_for(origin, "return srt.allow { %s }" % (edits % other.url))
+                self.ask(policy.replace("allowedDomains = {", 'allowedDomains = { "%s", ' % other.at), origin)
+            self.assertEqual([], origin.seen)
+            self.assertEqual(["y"], [seen[2]["Y"] for seen in other.seen])
+            self.assertNotIn(VALUE, repr(other.seen))
+            self.assertNotIn("X", other.seen[0][2])
+
+    @as_everyone
+    def test_a_filter_of_responses_does_not_see_it_either(self):
+        with Mirrored() as origin:
+            rest = """, filterResponse = function(res)
+              local body = res:body(100000)
+              return srt.respond { status = 200, headers = { Echo = res.headers["x-echo"] },
+                body = body .. "#" .. #body }
+            end"""
+            policy = self.policy_for(origin, self.BEARER).replace("end }, ", "end" + rest + " }, ")
+            for path in ("/", "/chunks3", "/head"):
+                got = self.run_sh("curl -si --max-time 20 %s%s" % (origin.url, path), policy, env={"GITHUB_TOKEN": VALUE})
+                self.assertNotIn(VALUE, got.out)
+                self.assertIn("Bearer ghp_srtM", got.out, got)
+            rest = ", filterResponse = function(res) res:body(100000) return true end"
+            policy = self.policy_for(origin, self.BEARER).replace("end }, ", "end" + rest + " }, ")
+            for path in ("/", "/chunks3"):
+                got = self.ask(policy, origin, path)
+                self.assertIn("Bearer ghp_srtM", got.out)
+                self.assertEqual(1, got.out.count("Authorization"))
+
+    @as_everyone
     def test_what_would_tell_it_is_an_error_and_denies(self):
         for code in ('print(srt.secret.github)', 'srt.log.info("x", srt.secret.github)', "tostring(srt.secret.github)",
                      "srt.json.encode(srt.secret.github)", "srt.json.encode { srt.secret.github }",
@@ -76,6 +123,8 @@ class Secrets(Case):
                      "return srt.respond { status = 200, body = srt.secret.github }",
                      "return srt.respond { status = 200, headers = { X = srt.secret.github }, body = '' }",
                      "return srt.allow { removeHeaders = { srt.secret.github } }",
+                     "return srt.allow { setHeaders = srt.secret.github }",
+                     "return srt.allow { onResponse = srt.secret.github }",
                      "return srt.allow { setHeaders = { [srt.secret.github] = 'x' } }",
                      "return srt.allow { setHeaders = { X = srt.secret.gihub } }",
                      "return srt.allow { setHeaders = { X = srt.secret.github + 1 } }",
