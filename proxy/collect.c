@@ -155,6 +155,13 @@ bool collect_response(struct client *client)
 	return true;
 }
 
+static size_t wire_max(const struct exchange *exchange, size_t max)
+{
+	const struct proxy_question *question = &exchange->question;
+
+	return decode_wire_max(question->headers, question->header_count, max);
+}
+
 /* A client that waits for it is told to send its body (RFC 9110 10.1.1). */
 static void invite(struct exchange *exchange)
 {
@@ -175,6 +182,7 @@ bool proxy_body(struct proxy_ask *ask, size_t max)
 	const char *reason;
 	bool well = true;
 
+	max = wire_max(exchange, max);
 	if (max > collected->max)
 		collected->max = max;
 	if (is_over(exchange, collected))
@@ -223,7 +231,7 @@ const char *proxy_body_take(struct proxy_ask *ask, size_t max,
 	struct exchange *exchange = exchange_of(ask);
 	struct collected *collected = collected_of(exchange);
 	const struct proxy_question *question = &exchange->question;
-	const char *wrong = why_not(collected, max);
+	const char *wrong = why_not(collected, wire_max(exchange, max));
 
 	if (about_response(exchange))
 		scrub_added(exchange, &collected->bytes, 0);

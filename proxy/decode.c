@@ -10,6 +10,7 @@ enum {
 	WINDOW_BITS = 15,
 	WINDOW_GZIP = 16 + WINDOW_BITS, /* zlib's way to say "gzip" */
 	PIECE = 16384,
+	SLACK = 1024,
 };
 
 enum coding { CODING_GZIP, CODING_DEFLATE };
@@ -59,6 +60,18 @@ bool decode_is_coded(const struct proxy_header *headers, size_t count)
 	struct codings codings;
 
 	return read_codings(&codings, headers, count) || codings.count;
+}
+
+/* What can't be made smaller gets larger by its coding: allow for that. */
+static size_t coded_max(size_t max)
+{
+	return max + max / 256 + SLACK;
+}
+
+size_t decode_wire_max(const struct proxy_header *headers, size_t count,
+		       size_t max)
+{
+	return decode_is_coded(headers, count) ? coded_max(max) : max;
 }
 
 /*
@@ -138,15 +151,17 @@ const char *decode_body(const struct proxy_header *headers, size_t count,
 	struct codings codings;
 	const char *wrong = read_codings(&codings, headers, count);
 
-	if (!wrong && data.size > max)
+	if (!wrong && data.size > (codings.count ? coded_max(max) : max))
 		wrong = decode_too_long;
 	if (!wrong && !codings.count)
 		pbuf_text_add(out, data);
 	/* They were applied in the order of the list. */
 	while (!wrong && codings.count) {
 		struct pbuf inner = { 0 };
+		enum coding coding = codings.list[--codings.count];
 
-		wrong = inflate_all(codings.list[--codings.count], data, max,
+		wrong = inflate_all(coding, data,
+				    codings.count ? coded_max(max) : max,
 				    &inner);
 		pbuf_free(out);
 		*out = inner;

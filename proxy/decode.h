@@ -14,7 +14,7 @@ extern const char decode_too_long[];
  * decode_body() - a body as it was before its Content-Encoding
  * @headers, @count: of the message
  * @data: what came, without framing
- * @max: bytes that each step may come to, so that no bomb goes off
+ * @max: bytes that it may come to; a step on the way may be a little more
  * @out: empty; to be freed by the caller also on failure
  * Return: NULL, or why it can't be read, static text.
  *
@@ -24,6 +24,14 @@ extern const char decode_too_long[];
  */
 const char *decode_body(const struct proxy_header *headers, size_t count,
 			struct proxy_text data, size_t max, struct pbuf *out);
+
+/**
+ * decode_wire_max() - how much may come of a body that may be @max bytes
+ *
+ * A little more where it is coded, since coding makes some larger.
+ */
+size_t decode_wire_max(const struct proxy_header *headers, size_t count,
+		       size_t max);
 
 /** decode_is_coded() - does a Content-Encoding say anything but identity? */
 bool decode_is_coded(const struct proxy_header *headers, size_t count);
