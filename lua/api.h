@@ -12,6 +12,7 @@
 int luaopen_srt_c_sys(lua_State *L);
 int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
+int luaopen_srt_c_tls(lua_State *L);
 int luaopen_srt_c_publish(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_carry(lua_State *L);
@@ -33,6 +34,9 @@ struct substitute *api_substitute(lua_State *L, int index);
 /** api_proxy(), api_sandbox() - what an argument holds; throw on another */
 struct proxy *api_proxy(lua_State *L, int index);
 struct sandbox *api_sandbox(lua_State *L, int index);
+
+/** api_proxy_keep() - a value that lives until the proxy is collected */
+void api_proxy_keep(lua_State *L, int proxy, int value);
 
 /**
  * host_fork() - fork the sandbox's first processes, for srt.c.sandbox.begin()

@@ -99,6 +99,11 @@ static void push_question(lua_State *L, const struct proxy_question *question,
 	set_text(L, "target", &question->target);
 	set_text(L, "path", &question->path);
 	set_text(L, "query", &question->query);
+	set_text(L, "sni", &question->sni);
+	lua_pushboolean(L, question->inside);
+	lua_setfield(L, -2, "inside");
+	lua_pushboolean(L, question->tls);
+	lua_setfield(L, -2, "tls");
 	lua_createtable(L, (int)question->header_count, 0);
 	for (size_t i = 0; i < question->header_count; i++) {
 		lua_createtable(L, 0, 2);
@@ -201,6 +206,13 @@ static void read_verdict(lua_State *L, bool response,
 	verdict->status = (unsigned int)lua_tointeger(L, -1);
 	lua_getfield(L, table, "port");
 	verdict->port = (uint16_t)lua_tointeger(L, -1);
+	luaL_checkstack(L, 8, "verdict too large");
+	lua_getfield(L, table, "terminate");
+	verdict->terminate = lua_toboolean(L, -1);
+	lua_getfield(L, table, "inspect");
+	verdict->inspect = lua_toboolean(L, -1);
+	lua_getfield(L, table, "refuseOpaque");
+	verdict->refuse_opaque = lua_toboolean(L, -1);
 	read_edits(L, table, verdict);
 	lua_getfield(L, table, "fill");
 	verdict->fill = api_substitute(L, -1);
@@ -610,7 +622,7 @@ static int proxy_lua_new(lua_State *L)
 	limits = read_limits(L, 1);
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	main_state = lua_tothread(L, -1);
-	object = lua_newuserdatauv(L, sizeof(*object), 1);
+	object = lua_newuserdatauv(L, sizeof(*object), 2);
 	*object = (struct proxy_object){ .L = main_state,
 					 .body_bytes = read_body_bytes(L, 1),
 					 .self = LUA_NOREF,
@@ -647,6 +659,21 @@ struct proxy *api_proxy(lua_State *L, int index)
 
 	luaL_argcheck(L, object->proxy, index, "proxy is closed");
 	return object->proxy;
+}
+
+void api_proxy_keep(lua_State *L, int proxy, int value)
+{
+	proxy = lua_absindex(L, proxy);
+	value = lua_absindex(L, value);
+	if (lua_getiuservalue(L, proxy, 2) != LUA_TTABLE) {
+		lua_pop(L, 1);
+		lua_createtable(L, 2, 0);
+		lua_pushvalue(L, -1);
+		lua_setiuservalue(L, proxy, 2);
+	}
+	lua_pushvalue(L, value);
+	lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+	lua_pop(L, 1);
 }
 
 /* proxy:forward(fd, host, port) -> true | nil, message: as listen */

@@ -63,9 +63,14 @@ void client_close(struct client *client, bool reset)
 	stream_close(&client->stream, reset);
 	uv_close((uv_handle_t *)&client->timer, on_timer_closed);
 	client->exchange = NULL;
-	if (exchange && exchange->tunnel)
-		proxy->tunnel_count--;
 	exchange_free(exchange);
+	if (client->inner) {
+		proxy->tunnel_count--;
+		if (client->inner->counts_tls)
+			proxy->tls->count--;
+		inner_free(client->inner);
+		client->inner = NULL;
+	}
 	proxy_client_gone(proxy);
 }
 
@@ -223,6 +228,8 @@ static bool client_step(struct client *client)
 		/* An upstream of a tunnel shall see a failure too. */
 		if (client->state == CLIENT_TUNNEL)
 			return relay_step(client);
+		if (client->state == CLIENT_SHAKE)
+			return shake_step(client);
 		client_close(client, false);
 		return false;
 	}
@@ -234,6 +241,13 @@ static bool client_step(struct client *client)
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return step_wait(client);
+	case CLIENT_PEEK:
+		return peek_step(client);
+	case CLIENT_SHAKE:
+		return shake_step(client);
+	case CLIENT_SHAKE_UP:
+		step_wait(client);
+		return client->state != CLIENT_CLOSED && shake_up_step(client);
 	case CLIENT_EXCHANGE:
 		return forward_step(client);
 	case CLIENT_TUNNEL:
@@ -259,6 +273,9 @@ static bool wants_input(const struct client *client)
 	case CLIENT_SOCKS:
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
+	case CLIENT_PEEK:
+	case CLIENT_SHAKE:
+	case CLIENT_SHAKE_UP:
 		return room;
 	case CLIENT_EXCHANGE:
 		if (http1_body_done(&exchange->body))
@@ -290,6 +307,11 @@ static uint64_t deadline_of(const struct client *client)
 	case CLIENT_DIAL: /* so has the dial */
 	case CLIENT_CLOSED:
 		return 0;
+	case CLIENT_PEEK:
+		return peek_deadline(client);
+	case CLIENT_SHAKE:
+	case CLIENT_SHAKE_UP:
+		return client->since + client->proxy->tls->with.handshake_ms;
 	case CLIENT_DRAIN:
 		return client->since + PROXY_DRAIN_MS;
 	case CLIENT_EXCHANGE:
@@ -324,6 +346,15 @@ static void client_expire(struct client *client)
 				      "the request head took too long");
 		else
 			client_enter(client, CLIENT_LINGER);
+		break;
+	case CLIENT_PEEK:
+		peek_expire(client);
+		break;
+	case CLIENT_SHAKE:
+		shake_expire(client);
+		break;
+	case CLIENT_SHAKE_UP:
+		shake_up_expire(client);
 		break;
 	case CLIENT_EXCHANGE:
 		forward_expire(client);

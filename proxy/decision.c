@@ -13,9 +13,10 @@ static void log_verdict(const struct exchange *exchange, const char *word,
 	size_t size = mark ? (size_t)(mark - target.data) : target.size;
 
 	/* Queries may hold secrets. */
-	proxy_log(exchange->ask.client->proxy, "%s %.*s %.*s%s%s%s%s", word,
+	proxy_log(exchange->ask.client->proxy, "%s %.*s %s%.*s%s%s%s%s", word,
 		  (int)(request->method.size > 32 ? 32 : request->method.size),
 		  request->method.data,
+		  exchange->inner ? exchange->inner->origin : "",
 		  (int)(size > LOG_TARGET ? LOG_TARGET : size), target.data,
 		  mark || size > LOG_TARGET ? "..." : "", reason ? " (" : "",
 		  reason ? reason : "", reason ? ")" : "");
@@ -130,10 +131,25 @@ static const char *take_via(struct exchange *exchange,
 
 	if (wrong)
 		return wrong;
-	exchange->by_parent =
-		!exchange->request.connect && !exchange->request.websocket;
+	exchange->by_parent = !exchange->request.connect &&
+			      !exchange->request.websocket && !exchange->inner;
 	exchange->via = via_copy(via);
 	return exchange->via ? NULL : "out of memory";
+}
+
+static const char *take_tunnel(struct exchange *exchange,
+			       const struct proxy_verdict *verdict)
+{
+	if (exchange->raw)
+		return NULL;
+	if (verdict->terminate && !exchange->ask.client->proxy->tls)
+		return "it asks for TLS to be terminated, and nothing can";
+	if (verdict->refuse_opaque && !verdict->terminate && !verdict->inspect)
+		return "it refuses opaque tunnels and has none read";
+	exchange->terminate = verdict->terminate;
+	exchange->inspect = verdict->inspect;
+	exchange->refuse_opaque = verdict->refuse_opaque;
+	return NULL;
 }
 
 static const char *prepare(struct exchange *exchange,
@@ -152,7 +168,7 @@ static const char *prepare(struct exchange *exchange,
 	if (verdict->port)
 		exchange->request.port = verdict->port;
 	if (exchange->request.connect)
-		return NULL;
+		return take_tunnel(exchange, verdict);
 	wrong = forward_head(exchange, verdict);
 	return wrong			  ? wrong
 	       : exchange->forward.failed ? "out of memory"
@@ -173,8 +189,11 @@ static void allow(struct client *client, const struct proxy_verdict *verdict)
 	}
 	log_verdict(exchange, "allow", NULL);
 	collect_end(exchange);
-	/* Whoever judges the response is told what it answers. */
-	if (!exchange->reviewed)
+	/*
+	 * Whoever judges the response is told what it answers; and a tunnel
+	 * that is read still needs its host as it was spelled.
+	 */
+	if (!exchange->reviewed && !exchange->terminate && !exchange->inspect)
 		exchange_forget(exchange);
 	upstream_open(client);
 }

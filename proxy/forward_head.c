@@ -59,6 +59,11 @@ void head_add(struct pbuf *out, const struct proxy_header *header)
 	pbuf_add(out, "\r\n", 2);
 }
 
+static uint16_t standard_port(const struct exchange *exchange)
+{
+	return exchange->inner && exchange->inner->tls ? 443 : 80;
+}
+
 /* It comes from the verdict: what was decided is what is asked for. */
 static void add_authority(struct pbuf *out, const struct exchange *exchange)
 {
@@ -66,7 +71,7 @@ static void add_authority(struct pbuf *out, const struct exchange *exchange)
 	bool v6 = strchr(host, ':') != NULL;
 
 	pbuf_format(out, "%s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
-	if (exchange->request.port != 80)
+	if (exchange->request.port != standard_port(exchange))
 		pbuf_format(out, ":%u", exchange->request.port);
 }
 

@@ -12,6 +12,8 @@
 #include "proxy/pool.h"
 #include "proxy/proxy.h"
 #include "proxy/stream.h"
+#include "proxy/stream_tls.h"
+#include "proxy/tls.h"
 
 enum {
 	PROXY_SCRATCH = 262144, /* one read of what flows on at once */
@@ -40,6 +42,7 @@ struct proxy {
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
 	struct pbuf strip; /* a comma list of names */
+	struct tls *tls;   /* NULL: nothing is terminated */
 	char *scratch;
 	size_t held; /* by the buffers of all streams */
 	size_t refs;
@@ -130,6 +133,10 @@ struct review;
  * @close_after: the client connection ends with this exchange
  * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
  * @opener: of a raw one that needs no verdict
+ * @inner: borrowed; the tunnel of the client that the request came in
+ * @terminate, @inspect, @refuse_opaque: from the verdict on a tunnel
+ * @granted: the client was told that its tunnel is there
+ * @terminated: counts among the tunnels that are
  * @via: the proxy to leave by, from the verdict; owned; NULL for none
  * @fill, @scrub: what is replaced in the bodies, up and down; no set for
  *	nothing
@@ -182,10 +189,39 @@ struct exchange {
 	bool continued;
 	bool discard;
 	bool no_trailers;
+	bool terminate;
+	bool inspect;
+	bool refuse_opaque;
+	bool granted;
+	bool terminated;
 	struct proxy_opener opener;
+	const struct inner *inner;
 	struct proxy_via *via;
 	struct substitute_stream fill;
 	struct substitute_stream scrub;
+};
+
+/**
+ * struct inner - a tunnel whose requests are read
+ * @host: canonical, from the verdict; @spelled: as the client did; both owned
+ * @origin: "https://host:port", for logs and denials; owned
+ * @via: as of the verdict; owned
+ * @sni: "" for none
+ * @protocol: by which the tunnel was asked for
+ * @spare: connected to the host and not used yet, or NULL
+ * @counts_tls: among the tunnels that are terminated
+ */
+struct inner {
+	char *host;
+	char *spelled;
+	char *origin;
+	struct proxy_via *via;
+	const char *protocol;
+	struct stream *spare;
+	uint16_t port;
+	bool tls;
+	bool counts_tls;
+	char sni[256];
 };
 
 enum client_state {
@@ -193,6 +229,9 @@ enum client_state {
 	CLIENT_SOCKS, /* negotiating */
 	CLIENT_ASK,   /* waiting for the verdict */
 	CLIENT_DIAL,
+	CLIENT_PEEK,	 /* in a tunnel: who speaks first, and what */
+	CLIENT_SHAKE,	 /* our TLS handshake with the client */
+	CLIENT_SHAKE_UP, /* and with the server */
 	CLIENT_EXCHANGE, /* request body up, response down */
 	CLIENT_TUNNEL,
 	CLIENT_DRAIN,  /* answered; reading the rest of the request body */
@@ -206,6 +245,7 @@ enum client_state {
  * @armed: when the timer goes off; 0 when it is not running
  * @drained: bytes read in CLIENT_DRAIN; @blanks: empty lines skipped
  * @handles: close callbacks to come before the memory may go
+ * @inner: the tunnel that its requests come in; owned; NULL for none
  * @fresh: nothing was read yet
  * @pumping, @again: keep client_pump() from recursing
  * @reset: CLIENT_LINGER ends by RST; @ended: our end is out
@@ -220,6 +260,7 @@ struct client {
 	uint64_t armed;
 	struct http1_scan scan;
 	struct exchange *exchange;
+	struct inner *inner;
 	size_t drained;
 	unsigned int blanks;
 	unsigned int handles;
@@ -307,6 +348,12 @@ void collect_end(struct exchange *exchange);
 /** upstream_open() - take a kept connection or dial, then go on */
 void upstream_open(struct client *client);
 
+/** upstream_dial() - a new connection, whatever is kept */
+void upstream_dial(struct client *client);
+
+/** upstream_begin() - the connection is ready: the request goes up */
+void upstream_begin(struct client *client);
+
 /**
  * upstream_retry() - a kept connection ended: once more on a new one?
  *
@@ -320,6 +367,42 @@ void upstream_release(struct client *client);
 
 /** upstream_drop() - close the connection without a word to the client */
 void upstream_drop(struct exchange *exchange);
+/* peek.c: tunnels that are not to stay unread */
+
+/** peek_begin() - the tunnel is there: look at what comes first */
+void peek_begin(struct client *client);
+bool peek_step(struct client *client);
+void peek_expire(struct client *client);
+
+/** peek_deadline() - loop time at which it has taken too long; 0 for never */
+uint64_t peek_deadline(const struct client *client);
+
+/* inner.c: tunnels whose requests are read */
+
+/**
+ * inner_begin() - the exchange, a tunnel, becomes the client's inner one
+ * @sni: of TLS, "" for none; NULL where it is plain HTTP
+ */
+void inner_begin(struct client *client, const char *sni);
+void inner_free(struct inner *inner);
+
+/** inner_spare() - the connection that was made with the tunnel, if it fits */
+struct stream *inner_spare(struct client *client);
+
+/* shake.c: handshakes of TLS */
+
+/** shake_begin() - be the client's TLS server */
+void shake_begin(struct client *client);
+bool shake_step(struct client *client);
+void shake_expire(struct client *client);
+
+/** shake_up_begin() - be the TLS client of the server */
+void shake_up_begin(struct client *client);
+bool shake_up_step(struct client *client);
+void shake_up_expire(struct client *client);
+
+/** shake_fail() - an alert in clear text, before there is TLS; then the end */
+void shake_fail(struct client *client, unsigned char alert, const char *cause);
 
 /* forward_head.c: what goes up first */
 

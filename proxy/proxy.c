@@ -42,6 +42,7 @@ void proxy_release(struct proxy *proxy)
 	if (--proxy->refs)
 		return;
 	pbuf_free(&proxy->strip);
+	tls_free(proxy->tls);
 	free(proxy->scratch);
 	free(proxy);
 }
@@ -285,6 +286,12 @@ static int listen_on(struct proxy *proxy, int fd, struct fixed *to)
 	if (error)
 		listener_close(listener);
 	return error;
+}
+
+int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with)
+{
+	proxy->tls = tls_new(with);
+	return proxy->tls ? 0 : -ENOMEM;
 }
 
 int proxy_listen(struct proxy *proxy, int fd)

@@ -11,12 +11,14 @@
 #include "proxy/substitute.h"
 #include "proxy/text.h"
 
+struct authority;
 struct proxy;
 struct proxy_ask;
+struct trust;
 
 enum proxy_ask_kind {
 	PROXY_ASK_CONNECT,  /* an opaque tunnel: CONNECT or SOCKS */
-	PROXY_ASK_REQUEST,  /* a plain HTTP request in absolute form */
+	PROXY_ASK_REQUEST,  /* an HTTP request, plain or in a tunnel */
 	PROXY_ASK_FORWARD,  /* a client of proxy_forward(): an opaque tunnel */
 	PROXY_ASK_RESPONSE, /* to a request whose verdict said @review */
 };
@@ -28,6 +30,10 @@ enum proxy_ask_kind {
  * @host: as the client spelled it, without brackets; only bytes that the
  *	parser lets pass for a host. Canonical form is the hook's business.
  * @port: 1-65535; 80 when an http URL names none
+ * @inside: PROXY_ASK_REQUEST within a tunnel that was allowed: @host and
+ *	@port are those of its verdict, @protocol is the tunnel's
+ * @tls: that tunnel's TLS is terminated here, so the scheme is https
+ * @sni: the server name that the client asked TLS for; data NULL for none
  * @method, @target, @path, @query: PROXY_ASK_REQUEST only. @target is the
  *	request target as spelled, @path starts with '/', @query is without
  *	its '?' and has data NULL when there is none.
@@ -49,6 +55,9 @@ struct proxy_question {
 	size_t header_count;
 	unsigned int status;
 	int token;
+	struct proxy_text sni;
+	bool inside;
+	bool tls;
 };
 
 /**
@@ -77,6 +86,10 @@ struct proxy_via {
  * @path: where allowed, the path to ask for instead; data NULL: as asked
  * @target: the same, path and query; it goes before @path
  * @via: where allowed: the proxy to leave by, NULL for none
+ * @terminate: of a tunnel: where the client speaks TLS in it, be its server
+ * @inspect: of a tunnel: where the client speaks HTTP in it, ask about each
+ *	request
+ * @refuse_opaque: of a tunnel: end it where neither comes true
  * @status: of a denial (400-599, else 403) or an answer (200-599)
  * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
@@ -114,6 +127,9 @@ struct proxy_via {
 struct proxy_verdict {
 	bool allow;
 	bool respond;
+	bool terminate;
+	bool inspect;
+	bool refuse_opaque;
 	unsigned int status;
 	bool review;
 	int token;
@@ -212,6 +228,28 @@ struct proxy_limits {
 int proxy_new(struct proxy **out, uv_loop_t *loop,
 	      const struct proxy_hooks *hooks,
 	      const struct proxy_limits *limits);
+
+/**
+ * struct proxy_tls - what termination of TLS needs
+ * @authority: makes certificates; @trust: judges those of servers; both
+ *	borrowed, until the loop has run the proxy's close callbacks
+ * @tunnels: that may be terminated at once; more are refused with 503 (256)
+ * @handshake_ms: for a handshake, and for a client to begin it (10000)
+ */
+struct proxy_tls {
+	struct authority *authority;
+	struct trust *trust;
+	unsigned int tunnels;
+	unsigned int handshake_ms;
+};
+
+/**
+ * proxy_terminate() - from now on verdicts may ask for termination
+ *
+ * Without it, those that do are unusable. Once, before clients come.
+ * Return: 0, or -ENOMEM.
+ */
+int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with);
 
 /**
  * proxy_listen() - accept clients on a listening socket

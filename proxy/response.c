@@ -51,7 +51,9 @@ static bool upstream_over(struct client *client, bool moved)
 		return moved;
 	if (upstream_retry(client))
 		return true;
-	if (up->read_error || exchange->response == RESPONSE_HEAD)
+	if (stream_tls_reason(up)[0])
+		forward_fail(client, 502, stream_tls_reason(up));
+	else if (up->read_error || exchange->response == RESPONSE_HEAD)
 		forward_fail(client, 502,
 			     error && error != UV_EPIPE
 				     ? "reset the connection"

@@ -132,17 +132,18 @@ end
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
---- via = of an allowed one: the proxy to leave by, as of srt.route}
+--- via = of an allowed one: the proxy to leave by, as of srt.route, reads = of a tunnel: as of srt.tunnel}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
-  -- All but plain HTTP are bytes that filterRequest does not see.
-  if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
-    return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
-      :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
+  if decision.action ~= "allow" then return decision end
+  local reads, refusal = self.reads(decision.host, port, protocol)
+  if not reads then
+    return deny({ reason = ("%s: %s"):format(target(decision.host, port), refusal),
+      rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end
-  local via = decision.action == "allow" and self.route and self.route(decision.host, port, protocol)
-  -- The way depends on the protocol, and a remembered decision is not ours to change.
-  return via and setmetatable({ via = via }, { __index = decision }) or decision
+  local via = self.route and self.route(decision.host, port, protocol)
+  -- Both depend on the protocol, and a remembered decision is not ours to change.
+  return (via or next(reads)) and setmetatable({ via = via, reads = reads }, { __index = decision }) or decision
 end
 
 function decide_net.nobody()
@@ -153,7 +154,7 @@ local ANY_NAME = "name"
 
 ---Decides a request: its connection first, then the filterRequest chain.
 ---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol,
---- sni = where there is one, body = where a callback reads it}
+--- sni = where there is one, body = where a callback reads it, inside = true in a tunnel that was allowed}
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
 ---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
 --- headers = of a denial or an answer, body = of these, or of the request instead of its own, target = what to ask for
@@ -198,9 +199,11 @@ end
 ---@return table verdict of srt.c.proxy
 function decide_net.wire(decision)
   if decision.action == "allow" then
+    local reads = decision.reads or {}
     return { allow = true, host = decision.host, port = decision.port, path = decision.path, target = decision.target,
       via = decision.via, set = decision.set, remove = decision.remove, body = decision.body, status = decision.status,
-      review = decision.review, fill = decision.fill, scrub = decision.scrub }
+      review = decision.review, fill = decision.fill, scrub = decision.scrub, terminate = reads.terminate,
+      inspect = reads.inspect, refuseOpaque = reads.refuseOpaque }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
@@ -216,6 +219,7 @@ end
 ---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
+  local filters = #(callbacks.filterRequest or {}) + #(callbacks.filterResponse or {})
   return setmetatable({
     network = network,
     command = facts and facts.command, vault = facts and facts.vault,
@@ -226,6 +230,7 @@ function decide_net.compile(profile, facts)
     filterResponse = callbacks.filterResponse or {},
     origins = callbacks.origins or {},
     known = {}, known_count = 0,
+    reads = require("srt.tunnel").compile(network, filters),
     route = (network.mitm or network.parent) and require("srt.route").compile(network),
   }, Decider)
 end

@@ -147,7 +147,8 @@ end
 ---@return table decision
 function decide_request.decide(self, question, call)
   local protocol = question.protocol or "http"
-  local connection = self:connect(question.host, question.port, protocol, call)
+  local connection = question.inside and require("srt.tunnel").inside(self, question)
+    or self:connect(question.host, question.port, protocol, call)
   if connection.action ~= "allow" then return connection end
   local other = self.network.requireHostMatch and other_host(question, connection)
   if other then return misdirected(connection, other) end

@@ -138,9 +138,9 @@ local function network(self, profile, values)
     local origin = #profile.callbacks[name] > 0 and values["network." .. name].origin
     if origin and not net.enabled then
       self:warn(origin, "it is never asked: no network is allowed")
-    elseif origin and not net.refuseOpaqueTunnels then
+    elseif origin and not net.refuseOpaqueTunnels and not net.tls then
       self:warn(origin, "it sees plain HTTP only: HTTPS passes as a tunnel to what the lists allow; "
-        .. "network.refuseOpaqueTunnels = true refuses such tunnels")
+        .. "network.tlsTerminate = {} shows it HTTPS too, network.refuseOpaqueTunnels = true refuses such tunnels")
     end
   end
 end

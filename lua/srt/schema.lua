@@ -82,14 +82,14 @@ local filesystem = section("What the command may read and write.", {
   decideOpen = later(node("function", "Decides an open that the lists deny.")),
 })
 
-local tls_terminate = later(section("TLS termination.", {
+local tls_terminate = section("TLS termination.", {
   caCertPath = node("string", "PEM file of the CA."),
   caKeyPath = node("string", "PEM file of its key."),
   excludeDomains = list(ALLOW, "Hosts that stay opaque tunnels."),
   extraCaCertPaths = list("string", "More roots for the trust bundle."),
   maxTunnels = count("Terminated tunnels at once.", 256, 1, 65536),
   handshakeTimeoutMs = count("Time for a handshake.", 10000, 100, 600000),
-}, { presence = true }))
+}, { presence = true })
 
 local network = section("Which destinations are reached, and who decides.", {
   allowedDomains = list(ALLOW, "Hosts that may be reached."),

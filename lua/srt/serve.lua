@@ -17,7 +17,8 @@ local function decide(decider, question, call)
   if question.kind == "response" then
     return decider:response(question, call)
   elseif question.kind == "request" then
-    question.scheme, question.protocol = question.scheme or "http", "http"
+    question.scheme = question.tls and "https" or "http"
+    question.protocol = question.inside and question.protocol or "http"
     return decider:request(question, call)
   end
   return decider:connect(question.host, question.port, question.protocol, call)
@@ -53,6 +54,11 @@ function serve.start(loaded, plan, sandbox, say)
     strip = loaded.profile.network.stripResponseHeaders,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
+  local tls = loaded.profile.network.tls
+  if tls then
+    local ok, why = require("srt.termination").serve(proxy, tls, loaded.tls)
+    if not ok then return nil, "the proxy can't terminate TLS: " .. why end
+  end
   local listeners = sandbox:listeners()
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do

@@ -223,7 +223,6 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    "network = { tlsTerminate = {} }",
     'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
     "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', "limits = { loadBytes = 5 }", 'credentials = { awsPairs = { { accessKeyIdVar = "A" } } }',

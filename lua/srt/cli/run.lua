@@ -116,6 +116,12 @@ end
 
 -- The plan of a policy that was loaded; or nil and what to say.
 local function plan_of(options, facts, temp, identity, loaded)
+  local tls = loaded.profile.network.tls
+  if tls then
+    local made, why = require("srt.termination").make(tls, facts.env)
+    if not made then return nil, "network.tlsTerminate: " .. why end
+    loaded.tls = made
+  end
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe") })
