@@ -2,6 +2,7 @@
 """An origin that answers with all that it was sent, in one piece, in chunks of any size, or compressed."""
 import base64
 import gzip
+import ssl
 import threading
 import time
 
@@ -23,6 +24,8 @@ class Mirror(Handler):
             self.chunks(text, int(self.path[7:].split("?")[0]))
         elif self.path.startswith("/head"):
             self.answer(200, b"", X_Echo=authorization, Location="http://other.test/?t=" + authorization)
+        elif self.path.startswith("/to/"):
+            self.answer(302, text, Location="http://" + self.path[4:].replace("?", "/?"))
         elif self.path.startswith("/base64"):
             self.answer(200, b"".join(base64.b64encode(b"x" * i + text) + b"\n" for i in range(3)))
         else:
@@ -43,13 +46,24 @@ class Mirror(Handler):
 
 
 class Mirrored:
-    """with Mirrored() as origin: origin.port, origin.url, origin.at (HOST:PORT), origin.seen"""
+    """with Mirrored() as origin: origin.url, origin.at (HOST:PORT), origin.seen
+
+    base: of a certificate and its key, without the endings: the origin speaks TLS.
+    """
+
+    def __init__(self, base=None):
+        self.base = base
 
     def __enter__(self):
         self.server = Server((ADDRESS, 0), Mirror)
         self.server.seen = self.seen = []
+        if self.base:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.base + ".pem", self.base + ".key")
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True,
+                                                     do_handshake_on_connect=False)
         self.at = "%s:%d" % (ADDRESS, self.server.server_address[1])
-        self.url = "http://" + self.at
+        self.url = ("https://" if self.base else "http://") + self.at
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self
 
