@@ -204,8 +204,6 @@ static void read_verdict(lua_State *L, bool response,
 	verdict->body = text_of(L, table, "body");
 	lua_getfield(L, table, "status");
 	verdict->status = (unsigned int)lua_tointeger(L, -1);
-	lua_getfield(L, table, "port");
-	verdict->port = (uint16_t)lua_tointeger(L, -1);
 	luaL_checkstack(L, 8, "verdict too large");
 	lua_getfield(L, table, "terminate");
 	verdict->terminate = lua_toboolean(L, -1);
@@ -213,6 +211,8 @@ static void read_verdict(lua_State *L, bool response,
 	verdict->inspect = lua_toboolean(L, -1);
 	lua_getfield(L, table, "refuseOpaque");
 	verdict->refuse_opaque = lua_toboolean(L, -1);
+	lua_getfield(L, table, "port");
+	verdict->port = (uint16_t)lua_tointeger(L, -1);
 	read_edits(L, table, verdict);
 	lua_getfield(L, table, "fill");
 	verdict->fill = api_substitute(L, -1);

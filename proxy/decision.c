@@ -190,8 +190,8 @@ static void allow(struct client *client, const struct proxy_verdict *verdict)
 	log_verdict(exchange, "allow", NULL);
 	collect_end(exchange);
 	/*
-	 * Whoever judges the response is told what it answers; and a tunnel
-	 * that is read still needs its host as it was spelled.
+	 * Whoever judges the response is told what it answers; a tunnel that
+	 * is read still needs its host as it was spelled.
 	 */
 	if (!exchange->reviewed && !exchange->terminate && !exchange->inspect)
 		exchange_forget(exchange);

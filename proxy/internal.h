@@ -41,8 +41,8 @@ struct proxy {
 	LIST_HEAD(client_list, client) clients;
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
-	struct pbuf strip; /* a comma list of names */
 	struct tls *tls;   /* NULL: nothing is terminated */
+	struct pbuf strip; /* a comma list of names */
 	char *scratch;
 	size_t held; /* by the buffers of all streams */
 	size_t refs;
@@ -181,6 +181,11 @@ struct exchange {
 	bool close_after;
 	bool raw;
 	bool by_parent;
+	bool terminate;
+	bool inspect;
+	bool refuse_opaque;
+	bool granted;
+	bool terminated;
 	struct collected sent;
 	struct collected got;
 	struct review *review;
@@ -189,11 +194,6 @@ struct exchange {
 	bool continued;
 	bool discard;
 	bool no_trailers;
-	bool terminate;
-	bool inspect;
-	bool refuse_opaque;
-	bool granted;
-	bool terminated;
 	struct proxy_opener opener;
 	const struct inner *inner;
 	struct proxy_via *via;
@@ -365,8 +365,6 @@ bool upstream_retry(struct client *client);
 /** upstream_release() - the response is complete: keep the connection or not */
 void upstream_release(struct client *client);
 
-/** upstream_drop() - close the connection without a word to the client */
-void upstream_drop(struct exchange *exchange);
 /* peek.c: tunnels that are not to stay unread */
 
 /** peek_begin() - the tunnel is there: look at what comes first */
@@ -403,6 +401,8 @@ void shake_up_expire(struct client *client);
 
 /** shake_fail() - an alert in clear text, before there is TLS; then the end */
 void shake_fail(struct client *client, unsigned char alert, const char *cause);
+/** upstream_drop() - close the connection without a word to the client */
+void upstream_drop(struct exchange *exchange);
 
 /* forward_head.c: what goes up first */
 

@@ -41,8 +41,8 @@ void proxy_release(struct proxy *proxy)
 {
 	if (--proxy->refs)
 		return;
-	pbuf_free(&proxy->strip);
 	tls_free(proxy->tls);
+	pbuf_free(&proxy->strip);
 	free(proxy->scratch);
 	free(proxy);
 }

@@ -53,11 +53,11 @@ struct proxy_question {
 	struct proxy_text query;
 	const struct proxy_header *headers;
 	size_t header_count;
-	unsigned int status;
-	int token;
 	struct proxy_text sni;
 	bool inside;
 	bool tls;
+	unsigned int status;
+	int token;
 };
 
 /**

@@ -154,7 +154,7 @@ local ANY_NAME = "name"
 
 ---Decides a request: its connection first, then the filterRequest chain.
 ---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol,
---- sni = where there is one, body = where a callback reads it, inside = true in a tunnel that was allowed}
+--- inside = true in a tunnel that was allowed, sni = where there is one, body = where a callback reads it}
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
 ---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
 --- headers = of a denial or an answer, body = of these, or of the request instead of its own, target = what to ask for
@@ -219,7 +219,6 @@ end
 ---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
-  local filters = #(callbacks.filterRequest or {}) + #(callbacks.filterResponse or {})
   return setmetatable({
     network = network,
     command = facts and facts.command, vault = facts and facts.vault,
@@ -230,7 +229,8 @@ function decide_net.compile(profile, facts)
     filterResponse = callbacks.filterResponse or {},
     origins = callbacks.origins or {},
     known = {}, known_count = 0,
-    reads = require("srt.tunnel").compile(network, filters),
+    reads = require("srt.tunnel").compile(network,
+      #(callbacks.filterRequest or {}) + #(callbacks.filterResponse or {})),
     route = (network.mitm or network.parent) and require("srt.route").compile(network),
   }, Decider)
 end

@@ -18,7 +18,6 @@ local function decide(decider, question, call)
     return decider:response(question, call)
   elseif question.kind == "request" then
     question.scheme = question.tls and "https" or "http"
-    question.protocol = question.inside and question.protocol or "http"
     return decider:request(question, call)
   end
   return decider:connect(question.host, question.port, question.protocol, call)

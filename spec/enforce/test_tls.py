@@ -133,6 +133,22 @@ class Tls(Base):
         sums = got.out.split("\n")
         self.assertEqual(sums[0], sums[1], got)
 
+    def test_bodies_and_responses(self):
+        def serve(tls):
+            head = read_head(tls)
+            size = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            body = b""
+            while len(body) < size:
+                body += tls.recv(size - len(body))
+            tls.sendall(b"HTTP/1.1 200 OK\r\nX-Inner: 1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        with Scripted(SITE, serve) as server:
+            got = self.inside(self.curl("-i", "-d name=value", "https://%s:%d/" % (ADDRESS, server.port)),
+                              """filterRequest = function(req) return srt.allow { setBody = req:body():upper() } end,
+  filterResponse = function(res, req) return srt.allow { removeHeaders = { "X-Inner" },
+    setBody = req.url .. " " .. res:body() } end""")
+        self.good(got, "https://%s:%d/ NAME=VALUE" % (ADDRESS, server.port))
+        self.assertNotIn("X-Inner", got.out, got)
+
     def test_pipelined(self):
         got = self.python("""
 s = secure(%d); host = "%s:%d"
