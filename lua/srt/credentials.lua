@@ -159,10 +159,12 @@ local SOURCES = {
 
 ---Lines for check: names and places, never values.
 ---@param found srt.credentials
----@return {what: string, origin: table}[]
+---@return {what: string, where: string, origin: table}[]
 function credentials.rows(found)
   local rows = {}
-  local function add(one, form, ...) rows[#rows + 1] = { what = form:format(...), origin = one.origin } end
+  local function add(one, form, ...)
+    rows[#rows + 1] = { what = form:format(...), where = require("srt.source").where(one.origin), origin = one.origin }
+  end
   for _, one in ipairs(found.secrets) do
     add(one, "secret %s, %s, for %s", one.name, SOURCES[one.source](one), where_to(one.hosts))
   end
