@@ -181,6 +181,8 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 	int error;
 
 	prctl(PR_SET_NAME, "srt-lua-init");
+	/* The command gets the plan's. */
+	sys_forget_environment();
 	error = set_up(shared, control, setup, &confinement, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])

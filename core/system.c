@@ -180,6 +180,21 @@ void sys_close_all_but(int from, const int *keep, size_t count)
 	(void)syscall(SYS_close_range, (unsigned int)from, ~0U, 0U);
 }
 
+void sys_forget_environment(void)
+{
+	static const char hooks[] = "SRT_LUA_";
+	char **kept = environ;
+
+	for (char **variable = environ; variable && *variable; variable++) {
+		if (strncmp(*variable, hooks, sizeof(hooks) - 1) == 0)
+			*kept++ = *variable;
+		else
+			explicit_bzero(*variable, strlen(*variable));
+	}
+	if (kept)
+		*kept = NULL;
+}
+
 bool sys_missing(const char *feature)
 {
 	const char *list = getenv("SRT_LUA_FAKE_MISSING");

@@ -65,6 +65,12 @@ void sys_close_all_but(int from, const int *keep, size_t count);
 bool sys_missing(const char *feature);
 
 /**
+ * sys_forget_environment() - overwrite the process's environment, but for the
+ * test hooks in it: whoever reads its memory finds none of the caller's values
+ */
+void sys_forget_environment(void);
+
+/**
  * sys_send() - one record over a SOCK_SEQPACKET socket, with descriptors
  * @fds: borrowed, @fd_count at most SYS_MAX_FDS
  * Return: 0 or -errno.

@@ -19,12 +19,17 @@ int luaopen_srt_c_carry(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);
 int luaopen_srt_c_guard(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
+int luaopen_srt_c_secret(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */
 extern struct caller host_caller;
 
 struct proxy;
 struct sandbox;
+struct substitute;
+
+/** api_substitute() - what a set of srt.c.secret holds, or NULL for another */
+struct substitute *api_substitute(lua_State *L, int index);
 
 /** api_proxy(), api_sandbox() - what an argument holds; throw on another */
 struct proxy *api_proxy(lua_State *L, int index);

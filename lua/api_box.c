@@ -439,6 +439,62 @@ static int api_limits(lua_State *L)
 	return 0;
 }
 
+/* Is the string at @index of the box one of the list at 2 of the host? */
+static bool is_listed(lua_State *L, lua_State *B, int index)
+{
+	lua_Integer count = (lua_Integer)lua_rawlen(L, 2);
+	bool found = false;
+
+	for (lua_Integer i = 1; i <= count && !found; i++) {
+		lua_rawgeti(L, 2, i);
+		found = lua_type(L, -1) == LUA_TSTRING &&
+			strcmp(lua_tostring(L, -1), lua_tostring(B, index)) ==
+				0;
+		lua_pop(L, 1);
+	}
+	return found;
+}
+
+/* box:hide(names): variables that srt.env does not show any more */
+static int api_hide(lua_State *L)
+{
+	struct box *b = check_idle(L);
+	lua_State *B = b->L;
+	int top = lua_gettop(B);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	luaL_checkstack(L, 4, NULL);
+	if (!lua_checkstack(B, 12))
+		return luaL_error(L, "not enough memory in the box");
+	/* No call below can throw: what is there is only set to nil. */
+	lua_rawgetp(B, LUA_REGISTRYINDEX, &box_key_srt);
+	if (box_view_push(B, -1, true)) {
+		int table = lua_gettop(B);
+
+		lua_pushnil(B);
+		while (lua_next(B, table)) {
+			if (lua_type(B, -2) == LUA_TSTRING &&
+			    strcmp(lua_tostring(B, -2), "env") == 0)
+				break;
+			lua_pop(B, 1);
+		}
+		if (lua_gettop(B) > table && box_view_push(B, -1, true)) {
+			table = lua_gettop(B);
+			lua_pushnil(B);
+			while (lua_next(B, table)) {
+				lua_pop(B, 1);
+				if (!is_listed(L, B, table + 1))
+					continue;
+				lua_pushvalue(B, -1);
+				lua_pushnil(B);
+				lua_rawset(B, table);
+			}
+		}
+	}
+	lua_settop(B, top);
+	return 0;
+}
+
 static int api_asker(lua_State *L)
 {
 	struct box *b = check_idle(L);
@@ -569,12 +625,13 @@ int luaopen_srt_c_box(lua_State *L)
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
-		{ "asker", api_asker },		  { "call", api_call },
-		{ "close", api_close },		  { "files", api_files },
-		{ "limits", api_limits },	  { "load", api_load },
-		{ "loadpreset", api_loadpreset }, { "stats", api_stats },
-		{ "where", api_where },		  { "__gc", api_close },
-		{ "__close", api_close },	  { NULL, NULL },
+		{ "asker", api_asker }, { "call", api_call },
+		{ "close", api_close }, { "files", api_files },
+		{ "hide", api_hide },	{ "limits", api_limits },
+		{ "load", api_load },	{ "loadpreset", api_loadpreset },
+		{ "stats", api_stats }, { "where", api_where },
+		{ "__gc", api_close },	{ "__close", api_close },
+		{ NULL, NULL },
 	};
 
 	luaL_newmetatable(L, BOX_FN);

@@ -214,6 +214,10 @@ static void read_verdict(lua_State *L, bool response,
 	lua_getfield(L, table, "port");
 	verdict->port = (uint16_t)lua_tointeger(L, -1);
 	read_edits(L, table, verdict);
+	lua_getfield(L, table, "fill");
+	verdict->fill = api_substitute(L, -1);
+	lua_getfield(L, table, "scrub");
+	verdict->scrub = api_substitute(L, -1);
 	lua_getfield(L, table, "respond");
 	verdict->respond = lua_toboolean(L, -1);
 	lua_getfield(L, table, "allow");

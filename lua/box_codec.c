@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "lua/box_secret.h"
 #include "lua/box_srt.h"
 #include "lua/box_state.h"
 
@@ -15,11 +16,13 @@ static const char alphabet[] =
 static int base64_encode(lua_State *B)
 {
 	size_t size, left;
-	const char *text = luaL_checklstring(B, 1, &size);
-	const unsigned char *in = (const unsigned char *)text;
+	const unsigned char *in;
 	luaL_Buffer buffer;
 	char *out;
 
+	if (box_secret_is(B, 1))
+		return box_secret_wrap(B, "base64", 1);
+	in = (const unsigned char *)luaL_checklstring(B, 1, &size);
 	box_charge(B, size / 8);
 	out = luaL_buffinitsize(B, &buffer, (size + 2) / 3 * 4);
 	for (left = size; left > 0; in += 3) {
@@ -116,9 +119,12 @@ static int srt_sha256(lua_State *B)
 {
 	unsigned char out[br_sha256_SIZE];
 	br_sha256_context context;
+	const char *text;
 	size_t size;
-	const char *text = luaL_checklstring(B, 1, &size);
 
+	if (box_secret_is(B, 1))
+		return box_secret_wrap(B, "sha256", 1);
+	text = luaL_checklstring(B, 1, &size);
 	box_charge(B, 50 + size / 2);
 	br_sha256_init(&context);
 	br_sha256_update(&context, text, size);
@@ -134,9 +140,12 @@ static int srt_hmac(lua_State *B)
 	br_hmac_key_context key;
 	br_hmac_context context;
 	size_t key_size, size;
-	const char *secret = luaL_checklstring(B, 1, &key_size);
-	const char *text = luaL_checklstring(B, 2, &size);
+	const char *secret, *text;
 
+	if (box_secret_is(B, 1) || box_secret_is(B, 2))
+		return box_secret_wrap(B, "hmac", 2);
+	secret = luaL_checklstring(B, 1, &key_size);
+	text = luaL_checklstring(B, 2, &size);
 	box_charge(B, 200 + (size + key_size) / 2);
 	br_hmac_key_init(&key, &br_sha256_vtable, secret, key_size);
 	br_hmac_init(&context, &key, 0);

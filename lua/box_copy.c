@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lua/box_secret.h"
 #include "lua/box_view.h"
 
 #define PATH_TEXT 200
@@ -62,7 +63,8 @@ static void check_value(struct check *c, int index, const struct step *at);
 
 static bool is_reserved(const char *key)
 {
-	return strcmp(key, "$answer") == 0 || strcmp(key, "$remove") == 0;
+	return strcmp(key, "$answer") == 0 || strcmp(key, "$remove") == 0 ||
+	       strcmp(key, "$secret") == 0;
 }
 
 /* The key at -2, its value at -1. */
@@ -112,7 +114,7 @@ static void check_function(struct check *c, int index)
 
 static void check_userdata(struct check *c, int index, const struct step *at)
 {
-	if (!box_view_push(c->B, index, false))
+	if (!box_secret_push(c->B, index) && !box_view_push(c->B, index, false))
 		refuse(c, at, "a value of type userdata can't be used here");
 	check_table(c, lua_gettop(c->B), at, true);
 	lua_pop(c->B, 1);
@@ -236,7 +238,8 @@ void box_copy_out(struct box_out *out, int index)
 		luaL_error(out->H, "not enough memory in the box");
 	if (lua_istable(out->B, index)) {
 		out_table(out, index);
-	} else if (box_view_push(out->B, index, true)) {
+	} else if (box_secret_push(out->B, index) ||
+		   box_view_push(out->B, index, true)) {
 		out_table(out, lua_gettop(out->B));
 		lua_pop(out->B, 1);
 	} else {

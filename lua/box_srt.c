@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/glob.h"
+#include "lua/box_secret.h"
 #include "lua/box_state.h"
 #include "lua/box_view.h"
 #include "lua/box_wait.h"
@@ -177,6 +178,8 @@ void box_srt_open(lua_State *B)
 	lua_setfield(B, -2, "env");
 	lua_newtable(B);
 	lua_setfield(B, -2, "state");
+	box_secret_open(B);
+	lua_setfield(B, -2, "secret");
 	add_parts(B);
 	box_answers_open(B);
 	box_files_open(B);

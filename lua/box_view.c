@@ -176,27 +176,12 @@ static bool is_known(const struct view *view, const char *key)
 	return false;
 }
 
-/* What srt will have one day, so that the message says more than "no". */
-static bool is_promised(const struct view *view, const char *key)
-{
-	static const char *const names[] = { "secret" };
-
-	if (!view->name || strcmp(view->name, "srt") != 0)
-		return false;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(names[i], key) == 0)
-			return true;
-	return false;
-}
-
 static int no_field(lua_State *B, const struct view *view)
 {
 	const char *key = luaL_tolstring(B, 2, NULL);
 	const char *name = view->name ? view->name : "object";
 	const char *near;
 
-	if (is_promised(view, key))
-		return luaL_error(B, "%s.%s is not available yet", name, key);
 	near = box_nearest(B, 3, view->known, key);
 	if (near)
 		return luaL_error(B, "no field %s.%s; did you mean %s?", name,

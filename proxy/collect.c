@@ -233,6 +233,8 @@ const char *proxy_body_take(struct proxy_ask *ask, size_t max,
 	const struct proxy_question *question = &exchange->question;
 	const char *wrong = why_not(collected, wire_max(exchange, max));
 
+	if (about_response(exchange))
+		scrub_added(exchange, &collected->bytes, 0);
 	*out = pbuf_text(&collected->bytes);
 	if (wrong || !out->size ||
 	    !decode_is_coded(question->headers, question->header_count))

@@ -51,6 +51,8 @@ void exchange_free(struct exchange *exchange)
 	pbuf_free(&exchange->announced);
 	pbuf_free(&exchange->trailers);
 	pbuf_free(&exchange->answer_trailers);
+	substitute_end(&exchange->fill);
+	substitute_end(&exchange->scrub);
 	free(exchange->via);
 	free(exchange->host);
 	free(exchange);

@@ -73,16 +73,23 @@ void forward_begun(struct exchange *exchange, struct proxy_text body)
 	struct proxy_text begun = pbuf_text(&exchange->sent.bytes);
 
 	if (body.data) {
+		size_t from = out->size;
+
 		pbuf_text_add(out, body);
+		scrub_replaced(&exchange->fill, out, from);
 		exchange->discard = true;
 		return;
 	}
 	if (exchange->request.framing == HTTP1_NONE)
 		return;
+	begun = scrub_ready(&exchange->fill, begun,
+			    http1_body_done(&exchange->body));
 	if (begun.size && chunked)
 		add_chunk(out, begun);
 	else
 		pbuf_text_add(out, begun);
+	scrub_sent(&exchange->fill, begun.size);
+	out->failed = out->failed || exchange->fill.held.failed;
 	if (http1_body_done(&exchange->body))
 		forward_end(out, chunked, &exchange->trailers,
 			    &exchange->announced, NULL);
@@ -118,18 +125,25 @@ static bool send_step(struct client *client, enum http1_step step,
 	struct stream *up = exchange->up;
 	bool chunked = exchange->request.framing == HTTP1_CHUNKED;
 
-	if (exchange->discard)
+	if (exchange->discard) {
 		piece.size = 0;
-	else if (step == HTTP1_PIECE)
-		forward_piece(up, chunked, piece);
-	else if (step == HTTP1_TRAILER && exchange->announced.size)
+	} else if (step == HTTP1_PIECE) {
+		if (!scrub_piece(&exchange->fill, up, chunked, piece, false)) {
+			fail_request(client, "out of memory");
+			return true;
+		}
+	} else if (step == HTTP1_TRAILER && exchange->announced.size) {
 		pbuf_text_add(&exchange->trailers, piece);
+	}
 	if (step == HTTP1_BAD || (step == HTTP1_MORE && client->stream.eof)) {
 		fail_request(client, reason ? reason : "the body ended early");
 		return true;
 	}
 	if (!http1_body_done(&exchange->body))
 		return false;
+	if (!exchange->discard)
+		(void)scrub_piece(&exchange->fill, up, chunked,
+				  (struct proxy_text){ 0 }, true);
 	forward_end(&up->out, chunked && !exchange->discard,
 		    &exchange->trailers, &exchange->announced, NULL);
 	return true;

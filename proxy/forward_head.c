@@ -295,6 +295,7 @@ const char *forward_head(struct exchange *exchange,
 		pbuf_add(out, "\r\n", 2);
 	}
 	add_connection(out, request);
+	scrub_begin(exchange, verdict);
 	forward_begun(exchange, verdict->body);
 	return NULL;
 }

@@ -138,6 +138,8 @@ struct review;
  * @granted: the client was told that its tunnel is there
  * @terminated: counts among the tunnels that are
  * @via: the proxy to leave by, from the verdict; owned; NULL for none
+ * @fill, @scrub: what is replaced in the bodies, up and down; no set for
+ *	nothing
  * @by_parent: @up leads to that proxy, which gets the absolute form
  * @sent, @got: of the request's and the response's body, before a verdict
  * @reviewed: the response is asked about; @token belongs to that; then @head
@@ -195,6 +197,8 @@ struct exchange {
 	struct proxy_opener opener;
 	const struct inner *inner;
 	struct proxy_via *via;
+	struct substitute_stream fill;
+	struct substitute_stream scrub;
 };
 
 /**
@@ -491,6 +495,47 @@ void review_end(struct exchange *exchange);
 
 /** review_reads() - does upstream's connection have to be read? */
 bool review_reads(const struct exchange *exchange);
+
+/* scrub.c: values that are put in going up, and taken out coming down */
+
+/** scrub_begin() - what the verdict asks for, done to the head that is built */
+void scrub_begin(struct exchange *exchange,
+		 const struct proxy_verdict *verdict);
+
+/** scrub_check() - NULL, or why the response can't be passed on */
+const char *scrub_check(const struct exchange *exchange,
+			const struct http1_response *response);
+
+/** scrub_text() - look through bytes of the answer */
+void scrub_text(const struct exchange *exchange, char *data, size_t size);
+
+/** scrub_replaced() - replace in what was added to @out behind @from */
+void scrub_replaced(const struct substitute_stream *by, struct pbuf *out,
+		    size_t from);
+
+/**
+ * scrub_ready() - what of @piece, and of what came before, may be sent on now
+ *
+ * Borrowed until scrub_sent() says how much of it was.
+ */
+struct proxy_text scrub_ready(struct substitute_stream *through,
+			      struct proxy_text piece, bool last);
+void scrub_sent(struct substitute_stream *through, size_t size);
+
+/** scrub_added() - scrub_replaced() in an answer */
+void scrub_added(const struct exchange *exchange, struct pbuf *out,
+		 size_t from);
+
+/**
+ * scrub_piece() - forward_piece() of what is sure; @last: nothing follows
+ * Return: false without memory: then the connection has to be cut.
+ */
+bool scrub_piece(struct substitute_stream *through, struct stream *to,
+		 bool chunked, struct proxy_text piece, bool last);
+
+/** scrub_frames() - what a WebSocket's server sent; false without memory */
+bool scrub_frames(const struct exchange *exchange, struct stream *to,
+		  struct proxy_text data);
 
 /* relay.c: tunnels */
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
+#include "proxy/substitute.h"
 #include "proxy/text.h"
 
 struct authority;
@@ -108,6 +109,10 @@ struct proxy_via {
  *	@rule and @advice: lines, or JSON where Accept prefers that. Where
  *	allowed: to send instead of the message's own, which is read and
  *	dropped; Content-Encoding and digests go with it.
+ * @fill: of an allowed request: what is replaced in its head and body; the
+ *	proxy takes a reference. Or NULL, as:
+ * @scrub: likewise in all that comes back. The answer is asked for without
+ *	compression then, and one that is compressed all the same is refused.
  * @review: of an allowed request: ask about the response, too
  * @token: of the asker: for that question, then for @forget
  *
@@ -143,6 +148,8 @@ struct proxy_verdict {
 	const struct proxy_text *remove;
 	size_t remove_count;
 	struct proxy_text body;
+	struct substitute *fill;
+	struct substitute *scrub;
 };
 
 /**

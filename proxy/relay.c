@@ -3,14 +3,18 @@
 #include "proxy/internal.h"
 
 /* One way of a tunnel. Stops while the receiver is behind. */
-static bool move(struct stream *from, struct stream *to)
+static bool move(struct stream *from, struct stream *to,
+		 const struct exchange *scrubbed)
 {
 	struct proxy_text input = stream_input(from);
 
 	if (stream_pending(to))
 		return false;
 	if (input.size) {
-		stream_send(to, input);
+		if (!scrubbed)
+			stream_send(to, input);
+		else if (!scrub_frames(scrubbed, to, input))
+			return false;
 		stream_consume(from, input.size);
 		return true;
 	}
@@ -39,22 +43,24 @@ bool relay_step(struct client *client)
 {
 	struct stream *down = &client->stream;
 	struct stream *up = client->exchange->up;
+	const struct exchange *scrubbed =
+		client->exchange->scrub.set ? client->exchange : NULL;
 	bool moved;
 
 	if (stream_error(up)) {
-		if (!stream_error(down) && move(up, down))
+		if (!stream_error(down) && move(up, down, scrubbed))
 			return true;
 		fail(client, down);
 		return false;
 	}
 	if (stream_error(down)) {
-		if (move(down, up))
+		if (move(down, up, NULL))
 			return true;
 		fail(client, up);
 		return false;
 	}
-	moved = move(down, up);
-	moved = move(up, down) || moved;
+	moved = move(down, up, NULL);
+	moved = move(up, down, scrubbed) || moved;
 	if (down->eof && up->eof && down->ended && up->ended)
 		client_close(client, false);
 	return moved;

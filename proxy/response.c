@@ -25,6 +25,8 @@ static void parse_response(struct client *client, struct proxy_text head)
 		forward_fail(client, 502,
 			     "is reached by a parent proxy that wants other "
 			     "credentials");
+	} else if (scrub_check(exchange, &response)) {
+		forward_fail(client, 502, scrub_check(exchange, &response));
 	} else {
 		response_framing(exchange, &response);
 		exchange->scan = (struct http1_scan){ 0 };
@@ -90,9 +92,14 @@ static bool read_head(struct client *client)
 static void finish(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
+	size_t from;
 
+	(void)scrub_piece(&exchange->scrub, &client->stream,
+			  exchange->chunk_down, (struct proxy_text){ 0 }, true);
+	from = client->stream.out.size;
 	forward_end(&client->stream.out, exchange->chunk_down,
 		    &exchange->answer_trailers, NULL, &client->proxy->strip);
+	scrub_added(exchange, &client->stream.out, from);
 	exchange->response = RESPONSE_DONE;
 	upstream_release(client);
 	client_next(client);
@@ -114,11 +121,14 @@ static bool read_body(struct client *client)
 
 		step = http1_body_next(answer, input.data, input.size, &used,
 				       &piece, &reason);
-		if (step == HTTP1_PIECE)
-			forward_piece(&client->stream, exchange->chunk_down,
-				      piece);
-		else if (step == HTTP1_TRAILER && exchange->chunk_down &&
-			 !exchange->no_trailers)
+		if (step == HTTP1_PIECE &&
+		    !scrub_piece(&exchange->scrub, &client->stream,
+				 exchange->chunk_down, piece, false)) {
+			forward_fail(client, 502, "has no memory");
+			return true;
+		}
+		if (step == HTTP1_TRAILER && exchange->chunk_down &&
+		    !exchange->no_trailers)
 			pbuf_text_add(&exchange->answer_trailers, piece);
 		stream_consume(up, used);
 		moved = moved || used;

@@ -75,6 +75,7 @@ void response_interim(struct client *client,
 {
 	struct exchange *exchange = client->exchange;
 	struct pbuf *out = &client->stream.out;
+	size_t from = out->size;
 
 	if (response->status == 101 &&
 	    (!exchange->request.websocket || !response->websocket)) {
@@ -98,6 +99,7 @@ void response_interim(struct client *client,
 	if (response->status == 101)
 		become_tunnel(client);
 	pbuf_add(out, "\r\n", 2);
+	scrub_added(exchange, out, from);
 }
 
 void response_framing(struct exchange *exchange,
@@ -185,6 +187,7 @@ void response_begin(struct client *client,
 	unsigned int status =
 		edits && edits->status ? edits->status : response->status;
 	const struct proxy_text *body = other_body(response, edits, status);
+	size_t from = client->stream.out.size;
 
 	exchange->reusable = exchange->reusable && !response->close &&
 			     exchange->answer.framing != HTTP1_UNTIL_CLOSE &&
@@ -197,6 +200,7 @@ void response_begin(struct client *client,
 	add_status_line(&client->stream.out, response, status);
 	add_fields(client, response, edits);
 	add_framing(client, response, status, body);
+	scrub_added(exchange, &client->stream.out, from);
 	if (body)
 		replace_body(client, status, body);
 	exchange->started = true;

@@ -45,6 +45,7 @@ void review_begin(struct client *client, struct proxy_text head, size_t fields)
 		return;
 	}
 	memcpy(review->head, head.data, head.size);
+	scrub_text(exchange, review->head, head.size);
 	/* It was read once, so it can be read again. */
 	(void)http1_response(&review->response, review->head, head.size,
 			     review->headers, fields, &refusal);
@@ -109,9 +110,9 @@ static void pass(struct client *client, const struct proxy_verdict *verdict)
 		return;
 	}
 	response_begin(client, response, verdict);
-	if (exchange->got.bytes.size)
-		forward_piece(&client->stream, exchange->chunk_down,
-			      pbuf_text(&exchange->got.bytes));
+	(void)scrub_piece(&exchange->scrub, &client->stream,
+			  exchange->chunk_down, pbuf_text(&exchange->got.bytes),
+			  false);
 	collect_end(exchange);
 	exchange_forget(exchange);
 	review_end(exchange);

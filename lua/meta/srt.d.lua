@@ -171,21 +171,30 @@ function srt.query(target, line, seconds) end
 ---@return string|nil why where it is false
 function srt.ask(text, options) end
 
----@param text string
----@return string hex
+---Stands for a value that the policy never has. `..`, base64.encode, sha256 and hmac make another such object of it; it
+---goes into setHeaders, setBody and setTarget of a request to its hosts. All else is an error.
+---@class srt.Secret
+---@operator concat(string|number|srt.Secret): srt.Secret
+
+---Those of the policy's `secrets`, by name.
+---@type table<string, srt.Secret>
+srt.secret = {}
+
+---@param text string|srt.Secret
+---@return string|srt.Secret hex
 function srt.sha256(text) end
 
 ---HMAC-SHA-256.
----@param key string
----@param text string
----@return string hex
+---@param key string|srt.Secret
+---@param text string|srt.Secret
+---@return string|srt.Secret hex
 function srt.hmac(key, text) end
 
 ---@class srt.Edits
----@field setHeaders table<string, string>|nil each takes the place of all of that name
+---@field setHeaders table<string, string|srt.Secret>|nil each takes the place of all of that name
 ---@field removeHeaders string[]|nil
----@field setBody string|nil in the place of the message's own; Content-Encoding and digests go with that
----@field setTarget string|nil of a request: "/path?query", or a URL of the same scheme; a new host is decided as any other
+---@field setBody string|srt.Secret|nil in the place of the message's own; Content-Encoding and digests go with that
+---@field setTarget string|srt.Secret|nil of a request: "/path?query", or a URL of the same scheme; a new host is decided as any other
 ---@field onResponse fun(status: integer, headers: srt.Headers)|nil of a request: told of its response; the answer is ignored
 ---@field status integer|nil of a response
 
@@ -223,8 +232,8 @@ function srt.remove(entry) end
 
 srt.base64 = {}
 
----@param bytes string
----@return string
+---@param bytes string|srt.Secret
+---@return string|srt.Secret
 function srt.base64.encode(bytes) end
 
 ---@param text string

@@ -158,9 +158,13 @@ local ANY_NAME = "name"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
 ---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
 --- headers = of a denial or an answer, body = of these, or of the request instead of its own, target = what to ask for
---- instead, review = what to ask about the response with
+--- instead, review = what to ask about the response with; fill, scrub = what is replaced on the way up and down
 function Decider:request(question, call)
-  return require("srt.decide_request").decide(self, question, call or decide_net.nobody)
+  local decision = require("srt.decide_request").decide(self, question, call or decide_net.nobody)
+  if decision.action ~= "allow" or not self.vault then return decision end
+  local fill, scrub = self.vault:sets(decision.host, decision.port, question.scheme or "http")
+  -- A remembered decision is not ours to change.
+  return setmetatable({ fill = fill, scrub = scrub }, { __index = decision })
 end
 
 ---Decides the response to a request whose decision had a review.
@@ -198,8 +202,8 @@ function decide_net.wire(decision)
     local reads = decision.reads or {}
     return { allow = true, host = decision.host, port = decision.port, path = decision.path, target = decision.target,
       via = decision.via, set = decision.set, remove = decision.remove, body = decision.body, status = decision.status,
-      review = decision.review, terminate = reads.terminate, inspect = reads.inspect,
-      refuseOpaque = reads.refuseOpaque }
+      review = decision.review, fill = decision.fill, scrub = decision.scrub, terminate = reads.terminate,
+      inspect = reads.inspect, refuseOpaque = reads.refuseOpaque }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
@@ -211,13 +215,13 @@ end
 
 ---Compiles the network part of a profile.
 ---@param profile table
----@param facts nil|{command: string?} about the run, for callbacks
+---@param facts nil|{command: string?, vault: table?} about the run: its command line, for callbacks, and of srt.secrets
 ---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
-    command = facts and facts.command,
+    command = facts and facts.command, vault = facts and facts.vault,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},

@@ -107,7 +107,7 @@ local function add_deny(rules, list, entry)
     if decide.own(resolved.real) or OWN[resolved.real] then
       return rules:note(entry, "is the sandbox's own, so it has no effect")
     end
-    if resolved.type == "file" and resolved.names > 1 and (list == "denyRead" or rules:at(resolved.real).write) then
+    if resolved.type == "file" and resolved.names > 1 and (list ~= "denyWrite" or rules:at(resolved.real).write) then
       rules:note(entry, ("has %d names (hard links): by another one it is not protected"):format(resolved.names), true)
     end
     if list == "denyWrite" then hold_special(rules, entry, resolved.real, resolved.type) end

@@ -102,7 +102,15 @@ local function allow(self, decision, subject, answer, call)
       .. "network.allowPlaintextHeaderSet = true allows that"):format(credential))
   end
   decision.action, decision.set, decision.remove, decision.body = "allow", answer.set, answer.remove, answer.body
-  return answer.target and retarget(self, decision, subject, answer.target, call) or decision
+  local edits = require("srt.secret_edits")
+  local to, marks = edits.marked(answer.target)
+  local problem = type(marks) == "string" and "setTarget: " .. marks
+  if to and not problem then decision = retarget(self, decision, subject, to, call) end
+  if decision.action ~= "allow" then return decision end
+  problem = problem or edits.fill(self.vault, decision, subject, marks)
+  if not problem then return decision end
+  decision.fault, decision.set, decision.body, decision.target = true, nil, nil, nil
+  return refuse(decision, subject, decision.origin, "can't be followed: " .. problem)
 end
 
 ---Turns a chain's answer to a request into the decision.

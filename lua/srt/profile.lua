@@ -54,7 +54,7 @@ local function path_entry(self, item, list)
   return entry
 end
 
-local function filesystem(self, values, budget)
+local function filesystem(self, values, budget, found)
   local out = { disabled = scalar(values, "filesystem.disabled", false) }
   for _, name in ipairs(PATH_LISTS) do
     local list = {}
@@ -69,6 +69,7 @@ local function filesystem(self, values, budget)
   end
   out.createGuard = scalar(values, "filesystem.createGuard", "scan")
   out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
+  out.hidden, out.masked = require("srt.credentials").paths(found)
   for _, file in ipairs(self.ctx.policyFiles or {}) do
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
@@ -254,9 +255,10 @@ function profile.resolve(policy, ctx)
     self.later[#self.later + 1] = item
   end
   local budget = limits(values)
+  local found = require("srt.credentials").resolve(self, values)
   local out = {
     version = 1, cwd = ctx.cwd, home = ctx.home,
-    filesystem = filesystem(self, values, budget),
+    filesystem = filesystem(self, values, budget, found), credentials = found,
     protection = protection(values),
     network = network(self, values),
     callbacks = callbacks(policy),

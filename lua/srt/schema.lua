@@ -137,19 +137,19 @@ local SOURCE = {
 }
 local SIGV4 = node("enum", "What happens to such requests.", { values = { "deny", "passthrough" } })
 
-local credentials = later(section("Credentials that are hidden or masked.", {
+local credentials = section("Credentials that are hidden or masked.", {
   envVars = list(record(SOURCE), "In the environment."), files = list(record(SOURCE), "In files."),
   allowPlaintextInject = flag("Puts values into plain HTTP too."),
-  awsPairs = list(record({ accessKeyIdVar = node("name"), secretAccessKeyVar = node("name"),
-    sessionTokenVar = node("name") }), "Variables that form an AWS key."),
-  sigv4 = section("AWS signatures that can't be made again.",
-    { streaming = SIGV4, presigned = SIGV4, sigv4a = SIGV4 }),
-}))
+  awsPairs = later(list(record({ accessKeyIdVar = node("name"), secretAccessKeyVar = node("name"),
+    sessionTokenVar = node("name") }), "Variables that form an AWS key.")),
+  sigv4 = later(section("AWS signatures that can't be made again.",
+    { streaming = SIGV4, presigned = SIGV4, sigv4a = SIGV4 })),
+})
 
-local secrets = later(map(record({
+local secrets = map(record({
   env = node("name", "Read from this variable."), file = node("string", "Read from this file."),
   command = node("any", "Read from this command."), hosts = list(ALLOW, "Where it may go."),
-}), "Values that only ever go into requests to their hosts.", { name = true }))
+}), "Values that only ever go into requests to their hosts.", { name = true })
 
 local MIB = 1 << 20
 local limits = section("Budgets.", {

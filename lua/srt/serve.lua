@@ -32,7 +32,7 @@ end
 ---@return string? message
 function serve.start(loaded, plan, sandbox, say)
   local net = require("srt.decide_net")
-  local decider = net.compile(loaded.profile, { command = table.concat(plan.argv, " ") })
+  local decider = net.compile(loaded.profile, { command = table.concat(plan.argv, " "), vault = loaded.vault })
   local box = loaded.box
   box:asker(sandbox)
   -- Where a callback waits, this waits too: decide runs in a coroutine of its own.

@@ -157,6 +157,7 @@ function session.load(facts, path, options)
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))
   end
+  box:hide(require("srt.secrets").variables(profile.credentials))
   sort_notes(profile, rules)
   return { profile = profile, rules = rules, box = box }
 end

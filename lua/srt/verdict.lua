@@ -42,6 +42,7 @@ local function describe(v)
   elseif v == nil then
     return "nil"
   end
+  if type(v) == "table" and v["$secret"] then return "a secret" end
   return type(v) == "userdata" and "a function" or "a " .. type(v)
 end
 
@@ -61,6 +62,11 @@ local function fault(kind, cause)
     reason = verdict.reason(("network.%s: %s"):format(kind, cause)) }
 end
 
+-- A text with a secret in it, where that may be. It is looked at when its value is there (srt.secret_edits).
+local function is_opaque(v, field, kind)
+  return kind == "filterRequest" and field:find("^set") and require("srt.secret_text").is(v)
+end
+
 ---@return string|nil problem
 local function header_problem(name, value)
   return require("srt.header").problem(name, value, describe)
@@ -76,8 +82,10 @@ function read.fn(v, field)
 end
 
 -- Where it leads is read later, when it is known where the request went.
-function read.target(v, field)
-  if type(v) ~= "string" then
+function read.target(v, field, kind)
+  if is_opaque(v, field, kind) then
+    return v
+  elseif type(v) ~= "string" then
     return nil, ("%s must be a path like \"/x?y\", or a URL, not %s"):format(field, describe(v))
   elseif v:find("[%z\1-\32\127-\255#]") then
     return nil, ("%s holds a blank, a control byte, a # or something else that has to be encoded"):format(field)
@@ -85,8 +93,10 @@ function read.target(v, field)
   return v
 end
 
-function read.text(v, field)
-  if type(v) ~= "string" then
+function read.text(v, field, kind)
+  if is_opaque(v, field, kind) then
+    return v
+  elseif type(v) ~= "string" then
     return nil, ("%s must be a string, not %s"):format(field, describe(v))
   end
   return v
@@ -100,13 +110,13 @@ function read.status(v)
   return n
 end
 
-function read.headers(v, field)
+function read.headers(v, field, kind)
   if type(v) ~= "table" then
     return nil, ("%s must be a table of names and values, not %s"):format(field, describe(v))
   end
   local list, seen = {}, {}
   for name, value in pairs(v) do
-    local problem = header_problem(name, value)
+    local problem = header_problem(name, not is_opaque(value, field, kind) and value or nil)
     if problem then
       return nil, problem
     elseif seen[name:lower()] then
@@ -153,7 +163,7 @@ local function contradiction(fields)
 end
 
 ---@return table|nil fields, string|nil problem
-local function read_fields(action, known, answer)
+local function read_fields(action, known, answer, kind)
   local fields = {}
   for field, value in pairs(answer) do
     if field ~= "$answer" then
@@ -161,7 +171,7 @@ local function read_fields(action, known, answer)
       if not how then
         return nil, ("srt.%s takes no %s"):format(action, type(field) == "string" and field or describe(field))
       end
-      local v, problem = read[how](value, field)
+      local v, problem = read[how](value, field, kind)
       if problem then
         return nil, problem
       end
@@ -180,7 +190,7 @@ local function read_answer(kind, answer)
   if not known then
     return fault(kind, ("answered srt.%s, which has no meaning here"):format(action))
   end
-  local fields, problem = read_fields(action, known, answer)
+  local fields, problem = read_fields(action, known, answer, kind)
   if problem then
     return fault(kind, problem)
   elseif NO_BODY[fields.status] and (fields.body or fields.setBody or "") ~= "" then

@@ -105,6 +105,18 @@ class Content(Case):
         self.assertEqual("", got.out, repr(got))
 
     @as_everyone
+    def test_a_namespace_of_its_own_does_not_uncover_it(self):
+        if self.user == "root":
+            return
+        self.write("w/f", SECRET)
+        got = self.run_sh("unshare -Urm sh -c 'echo in; umount f; umount -l f; mount --bind . /mnt; cat /mnt/f; "
+                          "mount --rbind . /mnt; cat /mnt/f; umount -l /proc; ls /proc; cat f' 2>/dev/null",
+                          "{ allowNestedUserNamespaces = true }", env=self.masked())
+        self.assertIn("in\n", got.out)
+        self.assertNotIn(SECRET, got.out)
+        self.assertNotIn("content0", got.out)
+
+    @as_everyone
     def test_too_much_is_refused(self):
         env = self.tree('{ name = "a", content = ("x"):rep(9 << 20) }, { name = "b", content = ("x"):rep(8 << 20) }')
         got = self.run_srt(["true"], "{}", env=env)

@@ -27,7 +27,9 @@ suite("srt in the box", function()
   it("names what was misspelt, and what is not there yet", function()
     for text, message in pairs {
       ["srt.jsn"] = "did you mean json?", ["srt.json.decod"] = "did you mean decode?", ["srt.zzzzzz"] = "no field srt.zzzzzz",
-      ["srt.sleap"] = "did you mean sleep?", ["srt.secret.x"] = "srt.secret is not available yet",
+      ["srt.sleap"] = "did you mean sleep?", ["#srt.secret.x"] = "a secret can't be read, printed or compared",
+      ["{ x = srt.secret }"] = "x: a value of type userdata can't be used here", ["srt.secret[1]"] = "string expected",
+      ["{} .. srt.secret.x"] = "a secret goes together with strings only, not with a table",
       ["srt[1]"] = "no field srt.1",
     } do
       local fault = support.fault("return " .. text)
@@ -54,6 +56,18 @@ suite("srt in the box", function()
       assert.is_false(ok)
       assert.truthy(message:find("can't wait here", 1, true), message)
     end
+  end)
+
+  it("hands out what stands for secrets, and what is made of them", function()
+    assert.same({ ["$secret"] = "concat", "Bearer ", { ["$secret"] = "name", "x" } }, support.value(
+      "return 'Bearer ' .. srt.secret.x"))
+    local made = support.value("return { srt.hmac(srt.sha256(srt.secret.x), 1 .. srt.base64.encode(srt.secret.y)) }")[1]
+    assert.same({ ["$secret"] = "hmac", { ["$secret"] = "sha256", { ["$secret"] = "name", "x" } },
+      { ["$secret"] = "concat", "1", { ["$secret"] = "base64", { ["$secret"] = "name", "y" } } } }, made)
+    for _, forged in ipairs { "{ ['$secret'] = 'name', 'x' }", "{ { ['$secret'] = 'name' } }" } do
+      assert.truthy(support.fault("return " .. forged).message:find("reserved", 1, true))
+    end
+    assert.truthy(support.fault("local s = srt.secret.x; for _ = 1, 60 do s = s .. s end return { s }"))
   end)
 
   it("matches globs", function()

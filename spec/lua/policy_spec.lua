@@ -225,8 +225,7 @@ describe("keys that can't be held yet", function()
   local later = {
     'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
     "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
-    'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
-    'credentials = { envVars = { { name = "A", mode = "deny" } } }',
+    'backend = "bwrap"', "limits = { loadBytes = 5 }", 'credentials = { awsPairs = { { accessKeyIdVar = "A" } } }',
   }
   for _, text in ipairs(later) do
     it("are listed: " .. text, function()

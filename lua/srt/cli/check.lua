@@ -45,6 +45,7 @@ local function row(what, where)
   return ("  %-48s %s"):format(report.plain(what), report.plain(where))
 end
 
+local function row_of(item) return row(item.what, item.where) end
 local function path_row(entry)
   local what = entry.given == entry.path and entry.given or ("%s  (%s)"):format(entry.given, entry.path)
   return row((entry.literal and not entry.builtin) and what .. "  literal" or what,
@@ -121,7 +122,7 @@ local function network(lines, profile)
     function(entry) return row(require("srt.publish").text(entry), source.where(entry.origin)) end)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
   add_block(lines, " taken out of responses (network.stripResponseHeaders)", net.stripResponseHeaders, row)
-  for _, item in ipairs(require("srt.ways").rows(net)) do lines[#lines + 1] = row(item.what, item.where) end
+  for _, item in ipairs(require("srt.ways").rows(net)) do lines[#lines + 1] = row_of(item) end
   for _, name in ipairs(require("srt.profile").CALLBACKS) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
@@ -160,9 +161,8 @@ local function rest(lines, profile)
     environment(lines, profile.env)
   end
   for _, name in ipairs(sorted(profile.limits)) do
-    if profile.limits[name] ~= defaults[name].default then
-      lines[#lines + 1] = ("limit: %s = %d"):format(name, profile.limits[name])
-    end
+    local value = profile.limits[name]
+    if value ~= defaults[name].default then lines[#lines + 1] = ("limit: %s = %d"):format(name, value) end
   end
 end
 
@@ -172,14 +172,14 @@ end
 ---@return string
 function check.text(file, profile)
   local lines = { ("%s:"):format(report.plain(file)) }
-  if #(profile.presets or {}) > 0 then
-    lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
-  end
+  local presets = profile.presets or {}
+  if #presets > 0 then lines[#lines + 1] = "extends: " .. table.concat(presets, ", ") end
   filesystem(lines, profile.filesystem)
   if #profile.filesystem.allowWrite > 0 and not profile.protection.off then
     protection(lines, profile.protection)
   end
   network(lines, profile)
+  add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, message in ipairs(profile[kind .. "s"]) do
@@ -247,6 +247,7 @@ function check.data(profile)
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
       published = entries_data(net.publish, { "address", "hostPort", "port" }) },
     callbacks = callbacks_data(profile.callbacks),
+    credentials = entries_data(require("srt.credentials").rows(profile.credentials), { "what" }),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
     limits = profile.limits, unix = profile.unix, nested = profile.nested, strict = profile.strict,
     backend = profile.backend,

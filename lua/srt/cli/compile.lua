@@ -79,6 +79,7 @@ function compile.main(args, ctx)
       binary = require("srt.c.sys").realpath("/proc/self/exe"),
       files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
   end
+  if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")
     return 1

@@ -133,6 +133,7 @@ local function plan_of(options, facts, temp, identity, loaded)
   message = #options.publish > 0 and require("srt.publish").check(options.publish, plan)
   if message then return nil, message end
   plan.argv = options.command
+  if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
   return plan
 end
 
@@ -222,6 +223,8 @@ local function prepare(ctx, options, sandbox)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
+  loaded.vault, message = require("srt.secrets").open(loaded.profile, facts.env)
+  if message then return nil, ours(message) end
   local plan
   plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded)
   if not plan then return nil, ours(message) end
