@@ -129,9 +129,10 @@ end
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
---- via = of an allowed one: the proxy to leave by, as of srt.route}
+--- via = of an allowed one: the proxy to leave by, as of srt.route; title= and code= of a denial, for programs}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
+  if decision.action == "deny" and self.asSrt then spelled.like_srt(decision) end
   -- All but plain HTTP are bytes that filterRequest does not see.
   if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
     return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
@@ -261,7 +262,7 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, host, path, code, reason, rule, advice, status, set, remove, body}
+---@return table verdict {allow, respond, host, path, code, title, reason, rule, advice, status, set, remove, body}
 function decide_net.wire(decision)
   if decision.action == "allow" then
     return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set,
@@ -271,19 +272,20 @@ function decide_net.wire(decision)
   end
   local rule = decision.rule and decision.rule .. where(decision.origin)
   return { allow = false, status = decision.status, code = decision.code or "blocked-by-policy",
-    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice,
+    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice, title = decision.title,
     set = decision.headers, body = decision.body }
 end
 
 ---Compiles the network part of a profile.
 ---@param profile table
----@param facts nil|{command: string?} about the run, for callbacks
+---@param facts nil|{command: string?, asSrt: boolean?} about the run: for callbacks, and whether we were called as srt
 ---@return table decider with :connect, :request and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
     command = facts and facts.command,
+    asSrt = facts and facts.asSrt,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},

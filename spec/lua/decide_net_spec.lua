@@ -186,6 +186,22 @@ describe("what the proxy gets", function()
     assert.is_false(wire({}).allow)
     assert.is_string(wire({}).reason)
   end)
+
+  it("begins with srt's words where a host is denied and we were called so", function()
+    local text = 'allowedDomains = { "a.test" }, deniedDomains = { "b.test" }, filterRequest = function() return false end'
+    local profile = assert(support.resolve("return { network = { " .. text .. " } }"))
+    for _, host in ipairs({ "b.test", "c.test", "a b" }) do
+      local got = decide_net.wire(decide_net.compile(profile, { asSrt = true }):connect(host, 80, "connect", support.call))
+      assert.same({ "Connection blocked by network allowlist", "blocked-by-allowlist" }, { got.title, got.code })
+      assert.truthy(#got.reason > 0 and got.reason ~= got.title)
+      got = decide_net.wire(decide_net.compile(profile):connect(host, 80, "connect", support.call))
+      assert.same({ "blocked-by-policy" }, { got.code, got.title })
+    end
+    -- What a filter denies is told in the filter's words, as srt does.
+    local got = decide_net.wire(decide_net.compile(profile, { asSrt = true }):request({ method = "GET", host = "a.test",
+      port = 80, path = "/", target = "http://a.test/" }, support.call))
+    assert.same({ "blocked-by-policy" }, { got.code, got.title })
+  end)
 end)
 
 describe("addresses", function()
