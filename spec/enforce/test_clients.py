@@ -110,7 +110,7 @@ until curl -sf -o /dev/null http://127.0.0.1:3333/hello; do sleep 0.05; done
                 "--registry=%s tiny >&2 && node -p 'require(\"tiny\")'"
             self.reaches(npm % ("a", "a", site.url), "from npm", env={"npm_config_https_proxy": "http://corp.test:1"})
             self.assertIn("/tiny-1.0.0.tgz", site.seen)
-            self.fails(npm % ("b", "b", "http://denied.test"), "403")
+            self.fails(npm % ("b", "b", "http://denied.test"), "403", "denied.test:80 is not in network.allowedDomains")
             del site.seen[:]
             site.url = "http://127.0.0.1:3333"
             site.npm()

@@ -193,10 +193,10 @@ static void test_deny_in_full(void **state)
 		"Connection blocked\n\"no\"\x01\ndenied: GET http://a.test/x\n"
 		"rule: r (p.lua:3)\ninstead: use b\n";
 	static const char json[] =
-		"{\"error\":\"blocked-by-policy\",\"status\":403,"
+		"{\"error\":\"\\\"no\\\"\\u0001\",\"status\":403,"
+		"\"code\":\"blocked-by-policy\","
 		"\"denied\":\"GET http://a.test/x\","
-		"\"reason\":\"\\\"no\\\"\\u0001\",\"rule\":\"r (p.lua:3)\","
-		"\"instead\":\"use b\"}\n";
+		"\"rule\":\"r (p.lua:3)\",\"instead\":\"use b\"}\n";
 	struct fixture *f = *state;
 	int client = connect_to(f->port);
 
@@ -223,7 +223,8 @@ static void test_deny_in_full(void **state)
 	    "CONNECT a.test:443 HTTP/1.1\r\nAccept: application/json\r\n\r\n");
 	want_in(get_head(f, client), "HTTP/1.1 403 \"no\"\r\n");
 	want(f, client,
-	     "{\"error\":\"blocked-by-policy\",\"status\":403,"
+	     "{\"error\":\"\\\"no\\\"\\u0001\",\"status\":403,"
+	     "\"code\":\"blocked-by-policy\","
 	     "\"denied\":\"CONNECT a.test:443\",");
 	leave(f, client);
 }
