@@ -180,7 +180,7 @@ for url in sys.argv[1:]:
             lines = got.out.splitlines()
             self.assertEqual(hello.splitlines(), lines[:2], got)
             self.assertEqual(["old 403 " + DENIED[0], *DENIED[1:], "new 403 " + DENIED[0], *DENIED[1:]], lines[2:], got)
-            self.assertIn("-Da.b=c -Dhttp.proxyHost=127.0.0.1", got.err)
+            self.assertRegex(got.err, "-Da.b=c -Djava.io.tmpdir=%s/[^ ]* -Dhttp.proxyHost=127.0.0.1" % self.tmp)
         # Named with its port the site is there inside, and so are servers inside.
         with Site(self.path("site"), "127.0.0.1") as site:
             policy = self.policy_text().replace(ADDRESS, "localhost:%d" % site.port)
