@@ -79,19 +79,15 @@ local function malformed(host, port, reason)
     status = 400, host = shown(host), port = port })
 end
 
-local REMEMBERED = 1000 -- hosts as they were spelled
+local REMEMBERED = 1000 -- hosts as they were spelled, with a port: whoever asks for all must not fill the memory
 
 ---What the lists allow is the same for every request of a run, and most requests are for few hosts.
 local function remember(self, host, port, decision)
-  local ports = self.known[host]
-  if not ports then
-    if self.known_count >= REMEMBERED then
-      self.known, self.known_count = {}, 0
-    end
-    ports = {}
-    self.known[host], self.known_count = ports, self.known_count + 1
+  if self.known_count >= REMEMBERED then
+    self.known, self.known_count = {}, 0
   end
-  ports[port] = decision
+  local ports = self.known[host] or {}
+  ports[port], self.known[host], self.known_count = decision, ports, self.known_count + 1
 end
 
 ---The part of a connection's decision that depends on host and port only.

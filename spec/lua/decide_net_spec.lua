@@ -218,6 +218,24 @@ describe("addresses", function()
     assert.is_nil((d:address("localhost", 80, "127.0.0.1")))
   end)
 
+  it("remembers a bounded number of decisions, whatever is asked for", function()
+    local d = decider('allowedDomains = { "*.a.test" }')
+    local function size()
+      collectgarbage()
+      return collectgarbage("count")
+    end
+    local before = size()
+    for port = 1, 20000 do
+      d:connect("x.a.test", port, "connect")
+    end
+    assert.is_true(size() - before < 2000)
+    for port = 1, 5000 do
+      d:connect(port .. ".a.test", 1, "connect")
+    end
+    assert.is_true(size() - before < 2000)
+    assert.equal("allow", d:connect("x.a.test", 1, "connect").action)
+  end)
+
   it("a host that ends in two dots is no host", function()
     for _, host in ipairs({ "bad.test..", "x.bad.test..", ".." }) do
       local got = decider('deniedDomains = { "bad.test", "*.bad.test" }, decideConnect = function() return true end')
