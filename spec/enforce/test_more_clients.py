@@ -73,7 +73,11 @@ class Clients(Case):
 
     @as_everyone
     def test_yarn(self):
-        yarn = self.tool("yarnpkg") if shutil.which("yarnpkg") else self.tool("yarn")
+        path = self.environment()["PATH"]
+        yarn = self.tool("yarn" if shutil.which("yarn", path=path) else "yarnpkg")
+        # Debian's goes with Debian's node only.
+        if subprocess.run([yarn, "--version"], capture_output=True, check=False).returncode:
+            skip(yarn + " does not run here", allowed=True)
         self.node_manager(yarn + " add tiny --registry %s --cache-folder ./c --non-interactive --no-progress")
 
     @as_everyone
