@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a client connection: states, time limits, clean-up. */
+#include <poll.h>
 #include <unistd.h>
 
 #include "proxy/internal.h"
@@ -172,6 +173,27 @@ static bool step_wait(struct client *client)
 	return false;
 }
 
+/*
+ * Who waits behind more than we keep is not read, so no event tells when it
+ * goes: it is looked at now and then. Behind an end nothing can follow, so
+ * that the rest, which the kernel holds already, is read; a reset has thrown
+ * even that away. Only who ends behind more than the kernel takes stays
+ * unnoticed, until the hook's own time is up.
+ */
+static void look_at(struct client *client)
+{
+	struct pollfd poll_fd = { .events = POLLRDHUP };
+
+	client->since = client_now(client);
+	if (uv_fileno((uv_handle_t *)&client->stream.tcp, &poll_fd.fd) ||
+	    poll(&poll_fd, 1, 0) <= 0)
+		return;
+	if (poll_fd.revents & (POLLHUP | POLLERR))
+		client_close(client, false);
+	else
+		client->finite = true;
+}
+
 static bool step_drain(struct client *client)
 {
 	struct http1_body *body = &client->exchange->body;
@@ -271,8 +293,12 @@ static bool wants_input(const struct client *client)
 	case CLIENT_HEAD:
 		return room || !stream_pending(&client->stream);
 	case CLIENT_SOCKS:
+		return room;
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
+		return room || (client->finite &&
+				client->proxy->held <
+					client->proxy->limits.buffer_bytes / 2);
 	case CLIENT_PEEK:
 	case CLIENT_SHAKE:
 	case CLIENT_SHAKE_UP:
@@ -305,6 +331,9 @@ static uint64_t deadline_of(const struct client *client)
 		return client->since + limits->header_ms;
 	case CLIENT_ASK:  /* the hook has its own budget */
 	case CLIENT_DIAL: /* so has the dial */
+		return client->stream.reading || client->stream.eof
+			       ? 0
+			       : client->since + PROXY_LOOK_MS;
 	case CLIENT_CLOSED:
 		return 0;
 	case CLIENT_PEEK:
@@ -355,6 +384,10 @@ static void client_expire(struct client *client)
 		break;
 	case CLIENT_SHAKE_UP:
 		shake_up_expire(client);
+		break;
+	case CLIENT_ASK:
+	case CLIENT_DIAL:
+		look_at(client);
 		break;
 	case CLIENT_EXCHANGE:
 		forward_expire(client);

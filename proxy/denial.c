@@ -139,11 +139,12 @@ void denial_target(struct pbuf *out, const struct http1_request *request)
 void denial_body(struct pbuf *out, const struct reply *reply)
 {
 	if (reply->json) {
+		/* Package managers show what is called "error". */
 		pbuf_format(out, "{\"error\":");
-		add_string(out, proxy_text_of(reply->code ? reply->code : ""));
+		add_string(out, proxy_text_of(reply->reason));
 		pbuf_format(out, ",\"status\":%u", reply->status);
+		add_member(out, "code", reply->code);
 		add_member(out, "denied", reply->denied);
-		add_member(out, "reason", reply->reason);
 		add_member(out, "rule", reply->rule);
 		add_member(out, "instead", reply->advice);
 		pbuf_add(out, "}\n", 2);

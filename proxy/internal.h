@@ -23,6 +23,7 @@ enum {
 	PROXY_DRAIN = 65536,	/* unread body worth reading to keep a client */
 	PROXY_LINGER_MS = 2000, /* for the client to read our last words */
 	PROXY_DRAIN_MS = 5000,
+	PROXY_LOOK_MS = 500,  /* between looks at a client left unread */
 	PROXY_RETRY_MS = 100, /* after accept ran out of descriptors */
 };
 
@@ -249,6 +250,7 @@ enum client_state {
  * @fresh: nothing was read yet
  * @pumping, @again: keep client_pump() from recursing
  * @reset: CLIENT_LINGER ends by RST; @ended: our end is out
+ * @finite: all that is still to be read is here, with its end
  */
 struct client {
 	LIST_ENTRY(client) link;
@@ -269,6 +271,7 @@ struct client {
 	bool again;
 	bool reset;
 	bool ended;
+	bool finite;
 };
 
 /* client.c: the life of a connection */

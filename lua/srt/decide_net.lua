@@ -82,19 +82,15 @@ local function malformed(host, port, reason)
     status = 400, host = shown(host), port = port })
 end
 
-local REMEMBERED = 1000 -- hosts as they were spelled
+local REMEMBERED = 1000 -- hosts as they were spelled, with a port: whoever asks for all must not fill the memory
 
 ---What the lists allow is the same for every request of a run, and most requests are for few hosts.
 local function remember(self, host, port, decision)
-  local ports = self.known[host]
-  if not ports then
-    if self.known_count >= REMEMBERED then
-      self.known, self.known_count = {}, 0
-    end
-    ports = {}
-    self.known[host], self.known_count = ports, self.known_count + 1
+  if self.known_count >= REMEMBERED then
+    self.known, self.known_count = {}, 0
   end
-  ports[port] = decision
+  local ports = self.known[host] or {}
+  ports[port], self.known[host], self.known_count = decision, ports, self.known_count + 1
 end
 
 ---The part of a connection's decision that depends on host and port only.
@@ -132,10 +128,14 @@ end
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
---- via = of an allowed one: the proxy to leave by, as of srt.route, reads = of a tunnel: as of srt.tunnel}
+--- via = of an allowed one: the proxy to leave by, as of srt.route, reads = of a tunnel: as of srt.tunnel; title= and
+--- code= of a denial, for programs}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
-  if decision.action ~= "allow" then return decision end
+  if decision.action ~= "allow" then
+    if self.asSrt then spelled.like_srt(decision) end
+    return decision
+  end
   local reads, refusal = self.reads(decision.host, port, protocol)
   if not reads then
     return deny({ reason = ("%s: %s"):format(target(decision.host, port), refusal),
@@ -209,19 +209,21 @@ function decide_net.wire(decision)
   end
   local rule = decision.rule and decision.rule .. where(decision.origin)
   return { allow = false, status = decision.status, code = decision.code or "blocked-by-policy",
-    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice,
+    reason = decision.reason or "denied by the policy", rule = rule, advice = decision.advice, title = decision.title,
     set = decision.headers, body = decision.body }
 end
 
 ---Compiles the network part of a profile.
 ---@param profile table
----@param facts nil|{command: string?, vault: table?} about the run: its command line, for callbacks, and of srt.secrets
+---@param facts nil|{command: string?, vault: table?, asSrt: boolean?} about the run: its command line, for callbacks,
+--- of srt.secrets, and whether we were called as srt
 ---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
     command = facts and facts.command, vault = facts and facts.vault,
+    asSrt = facts and facts.asSrt,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},

@@ -39,6 +39,12 @@ local function java(way, own)
     .. "-Dhttp.nonProxyHosts=%s%s"):format(way.host, way.port, way.host, way.port, direct, store))
 end
 
+-- A JVM heeds no TMPDIR, and /tmp is not writable: Gradle then fails at start.
+local function java_temp(own, directory)
+  if own and own:find("-Djava.io.tmpdir=", 1, true) or directory:find('"', 1, true) then return own end
+  return appended(own, "-Djava.io.tmpdir=" .. (directory:find("[%s']") and '"' .. directory .. '"' or directory))
+end
+
 local function maven(_, own)
   return appended(own, "-Daether.connector.http.useSystemProperties=true "
     .. "-Daether.transport.apache.useSystemProperties=true")
@@ -190,7 +196,10 @@ function environment.of(profile, ctx, listen)
     for _, name in ipairs(row.own and {} or row.names) do env[name] = nil end
   end
   env.SANDBOX_RUNTIME = "1"
-  if ctx.tempDir then env.TMPDIR, env.TMPPREFIX = ctx.tempDir, ctx.tempDir .. "/zsh" end
+  if ctx.tempDir then
+    env.TMPDIR, env.TMPPREFIX = ctx.tempDir, ctx.tempDir .. "/zsh"
+    env.JAVA_TOOL_OPTIONS = java_temp(env.JAVA_TOOL_OPTIONS, ctx.tempDir)
+  end
   if profile.network.enabled then add_way(env, profile, ctx, listen) end
   trust(env, profile.safeDirectories or {})
   for _, name in ipairs(wanted.unset or {}) do env[name] = nil end

@@ -24,4 +24,10 @@ function net_text.where(origin)
   return origin and (" (%s)"):format(require("srt.source").where(origin)) or ""
 end
 
+---What programs that know srt look for where a host is denied: a first line, and X-Proxy-Error.
+---@param decision table
+function net_text.like_srt(decision)
+  decision.title, decision.code = "Connection blocked by network allowlist", "blocked-by-allowlist"
+end
+
 return net_text

@@ -28,11 +28,13 @@ end
 ---@param plan table
 ---@param sandbox userdata started
 ---@param say fun(line: string)|nil told what is decided
+---@param asSrt boolean? the program was called as srt
 ---@return userdata? proxy
 ---@return string? message
-function serve.start(loaded, plan, sandbox, say)
+function serve.start(loaded, plan, sandbox, say, asSrt)
   local net = require("srt.decide_net")
-  local decider = net.compile(loaded.profile, { command = table.concat(plan.argv, " "), vault = loaded.vault })
+  local decider = net.compile(loaded.profile, { command = table.concat(plan.argv, " "), vault = loaded.vault,
+    asSrt = asSrt })
   local box = loaded.box
   box:asker(sandbox)
   -- Where a callback waits, this waits too: decide runs in a coroutine of its own.

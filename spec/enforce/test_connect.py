@@ -171,7 +171,7 @@ class Ssh(Case):
         config = self.write("sshd_config", "\n".join((
             "ListenAddress %s" % ADDRESS, "Port %d" % self.port, "HostKey %s" % self.path("host"), "PidFile none",
             "AuthorizedKeysFile %s" % self.path("authorized"), "StrictModes no", "UsePAM no",
-            "PasswordAuthentication no", "PermitRootLogin prohibit-password", "AuthenticationMethods publickey")) + "\n")
+            "Subsystem sftp internal-sftp", "PasswordAuthentication no", "PermitRootLogin prohibit-password", "AuthenticationMethods publickey")) + "\n")
         self.own(self.dir)
         # As root it changes to its own unprivileged user, and wants this folder.
         if os.geteuid() == 0:
@@ -188,9 +188,13 @@ class Ssh(Case):
             time.sleep(0.05)
         self.fail("sshd did not start")
 
+    def options(self):
+        """What has nothing to do with the way there."""
+        return ("-F none -i %s -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
+                "-o LogLevel=ERROR -o BatchMode=yes" % self.path("user"))
+
     def ssh(self, proxy="%s connect %%h %%p" % BINARY):
-        return ("ssh -F none -i %s -o IdentitiesOnly=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
-                "-o LogLevel=ERROR -o BatchMode=yes -o ControlPath=none -o ProxyCommand='%s'" % (self.path("user"), proxy))
+        return "ssh %s -o ControlPath=none -o ProxyCommand='%s'" % (self.options(), proxy)
 
     def network(self, rest=""):
         return '{ filesystem = { allowWrite = { "." } }, network = { allowedDomains = { "%s:%d" }, %s } }' % (
@@ -198,17 +202,57 @@ class Ssh(Case):
 
 
 class GitOverSsh(Ssh):
-    @as_everyone
-    def test_git(self):
-        """sshd runs as who runs the tests, whatever the user inside is."""
+    """sshd runs as who runs the tests, whatever the user inside is."""
+
+    LOGIN = "root@" if os.geteuid() == 0 else ""
+
+    def repository(self):
+        """Its URL."""
         need("git")
         self.start_sshd()
-        login = "root@" if os.geteuid() == 0 else ""
         self.sh("git init -q --bare ../bare.git; git init -q seed; cd seed; git -c user.name=n -c user.email=e commit -q "
                 "--allow-empty -m first; git push -q ../../bare.git HEAD:main; git -C ../../bare.git symbolic-ref HEAD refs/heads/main")
-        if login:
+        if self.LOGIN:
             subprocess.run(["chown", "-R", "0:0", self.path("bare.git")], check=True)
-        url = "ssh://%s%s:%d%s" % (login, ADDRESS, self.port, self.path("bare.git"))
+        return "ssh://%s%s:%d%s" % (self.LOGIN, ADDRESS, self.port, self.path("bare.git"))
+
+    @as_everyone
+    def test_git_as_the_environment_has_it(self):
+        """GIT_SSH_COMMAND is ours, behind what the caller's says of keys; denied, it says why."""
+        url = self.repository()
+        caller = {"GIT_SSH_COMMAND": "ssh " + self.options()}
+        clone = "git clone -q %s got && git -C got log --format=%%s" % url
+        # Without its port there is no other way to it than the proxy.
+        policy = '{ filesystem = { allowWrite = { "." } }, network = { allowedDomains = { "%s" } } }' % ADDRESS
+        got = self.run_sh(clone, policy, env=caller)
+        self.assertEqual(("first\n", 0), (got.out, got.code), got)
+        got = self.run_sh("GIT_SSH_COMMAND='ssh %s' %s" % (self.options(), clone.replace("got", "none")), policy)
+        self.assertNotEqual(0, got.code, got)
+        self.assertIn("Connection refused", got.err)
+        for proxy in ("", "export https_proxy=%s HTTPS_PROXY=%s; " % ((PROXIES["socks5h"],) * 2)):
+            denied = self.network('deniedDomains = { "*:%d" }, deniedDomainReasons = { ["*:%d"] = "%s" }' % (
+                self.port, self.port, REASON))
+            got = self.run_sh(proxy + clone.replace("got", "denied"), denied, env=caller)
+            self.assertNotEqual(0, got.code, got)
+            self.assertIn("the policy does not allow it" if proxy else REASON, got.err, got)
+        self.assertFalse(os.path.exists(self.path("w/denied/.git")))
+
+    @as_everyone
+    def test_scp_and_sftp(self):
+        need("scp")
+        self.start_sshd()
+        self.write("there", "copied\n")
+        options = "%s -P %d -o ProxyCommand='%s connect %%h %%p'" % (self.options(), self.port, BINARY)
+        place = "%s%s:%s" % (self.LOGIN, ADDRESS, self.path("there"))
+        got = self.run_sh("scp -q {0} {1} got && cat got && sftp -q {0} {1} also && cat also".format(options, place), self.network())
+        self.assertEqual(("copied\ncopied\n", 0), (got.out.replace("Fetching " + self.path("there") + " to also\n", ""), got.code), got)
+        got = self.run_sh("scp -q %s %s no" % (options, place), '{ network = { allowedDomains = { "other.test" } } }')
+        self.assertNotEqual(0, got.code)
+        self.assertIn("%s:%d is not in network.allowedDomains" % (ADDRESS, self.port), got.err)
+
+    @as_everyone
+    def test_git(self):
+        url = self.repository()
         script = ("export GIT_SSH_COMMAND=\"SSH\"; git clone -q URL NAME && cd NAME && git log --format=%s && "
                   "git -c user.name=n -c user.email=e commit -q --allow-empty -m second && git push -q origin HEAD:main"
                   ).replace("\"SSH\"", '"%s"' % self.ssh()).replace("URL", url)
@@ -227,6 +271,19 @@ class Denied(Ssh):
         super().setUp()
         need("ssh")
         self.port = 22
+
+    @as_everyone
+    def test_git_prints_the_reason(self):
+        """With the environment as it is given, on ssh's own port; by SOCKS it is OpenSSH itself that says it."""
+        need("git")
+        policy = '{ network = { allowedDomains = { "%s:443" }, deniedDomains = { "*:22" }, deniedDomainReasons = { ["*:22"] = "%s" } } }' % (
+            ADDRESS, REASON)
+        caller = {"GIT_SSH_COMMAND": "ssh " + self.options()}
+        for proxy, by_ssh in (("", False), ("export HTTPS_PROXY=%s https_proxy=%s; " % ((PROXIES["socks5h"],) * 2), True)):
+            got = self.run_sh(proxy + "git ls-remote git@%s:a/b.git" % ADDRESS, policy, env=caller)
+            self.assertEqual(128, got.code, got)
+            self.assertIn(REASON, got.err)
+            self.assertEqual(by_ssh, "Received disconnect from" in got.err, got)
 
     @as_everyone
     def test_ssh_prints_the_reason(self):

@@ -28,6 +28,16 @@ class Environment(Case):
         self.assertEqual("localhost,127.0.0.1,::1,[::1]", opened["NO_PROXY"])
 
     @as_everyone
+    def test_a_jvm_can_make_temporary_files(self):
+        need("java")
+        self.write("w/T.java", "public class T { public static void main(String[] a) throws Exception { "
+                   "System.out.println(java.io.File.createTempFile(\"aaa\", null).getParent()); } }")
+        got = self.run_sh("java -XX:TieredStopAtLevel=1 T.java; echo $TMPDIR", "{}")
+        lines = got.out.splitlines()
+        self.assertEqual(2, len(lines), got)
+        self.assertEqual(lines[1], lines[0])
+
+    @as_everyone
     def test_the_policy_has_the_last_word(self):
         env = self.inside(OPEN + ', env = { set = { HTTP_PROXY = "http://mine" }, unset = { "NO_PROXY" }, pass = { "A" } }',
                           {"A": "1", "B": "2"})

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 
-from lib import Case, as_everyone, main, need
+from lib import BINARY, Case, as_everyone, main, need
 from server import ADDRESS, Origin
 
 
@@ -229,6 +229,24 @@ class Decisions(Network):
             got = self.curl("-D - http://other.example/", policy)
             self.assertIn("other.example:80 is not in network.allowedDomains", got.out)
             self.assertIn("X-Proxy-Error:", got.out)
+
+    @as_everyone
+    def test_called_as_srt(self):
+        """By a name that ends in /srt the refusal of a host begins with srt's own line; what follows is the same."""
+        policy = self.policy(self.policy_for(None, 'deniedDomains = { "*:22" }', '"a.test"'))
+        ours = self.run_srt(["curl", "-sD-", "http://other.test/"], policy).out
+        self.assertIn("\r\n\r\nother.test:80 is not in network.allowedDomains", ours)
+        for name, like_srt in (("srt", True), ("srt-lua", False), ("xsrt", False)):
+            os.symlink(BINARY, self.path(name))
+            for options, host in (("", "other.test:80"), ("-p ", "git.test:22")):
+                words = [self.path(name), "run", policy, "--", "curl", "-sv", *options.split(), "http://%s/" % host]
+                got = subprocess.run(words, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(), capture_output=True)
+                self.assertEqual(like_srt, b"X-Proxy-Error: blocked-by-allowlist" in got.stderr, got)
+                self.assertIn(b"403 ", got.stderr)
+                lines = got.stdout.decode().splitlines()
+                if not options:
+                    self.assertEqual(like_srt, lines[0] == "Connection blocked by network allowlist", lines)
+                    self.assertEqual(ours.split("\r\n\r\n")[1].splitlines(), lines[like_srt:])
 
     @as_everyone
     def test_names_of_this_host_are_not_the_way_in(self):

@@ -53,12 +53,14 @@ class Routes(Parents):
                     self.assertEqual("hello from /x\n", got.out, got)
             self.assertEqual(6, len(parent.seen))
             self.assertEqual("hello from /x\n", self.curl("-p " + url, policy, env={"HTTPS_PROXY": parent.url}).out)
-            got = self.curl("-o /dev/null -w '%{http_code}' " + url, policy, env={"HTTPS_PROXY": parent.url})
-            self.assertEqual("502", got.out)
+            # Plain HTTP then goes its own way, and how soon a name server says that there is no far.test, nobody knows.
+            got = self.curl("-o /dev/null -w '%{http_code}' " + url, "{ limits = { connectSeconds = 8 }, " + policy[1:],
+                            env={"HTTPS_PROXY": parent.url})
+            self.assertIn(got.out, ("502", "504"), got)
             self.assertEqual(7, len(parent.seen))
             # Inside, the variables are ours; the parent's address is in none of them.
             got = self.run_sh("env", policy, env={"HTTP_PROXY": "http://u:secret@%s:%d" % (ADDRESS, parent.port)})
-            self.assertNotIn(str(parent.port), got.out)
+            self.assertNotIn(":%d" % parent.port, got.out)
             self.assertNotIn("secret", got.out)
 
     @as_everyone

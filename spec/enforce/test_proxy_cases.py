@@ -24,6 +24,9 @@ def connect(target, fields="", version="1.1"):
     return "CONNECT %s HTTP/%s\r\n%s\r\n" % (target, version, fields)
 
 
+CREDENTIALS = "Proxy-Authorization: Basic c3J0Ong=\r\n"
+# The server tells what it was sent of such.
+NO_CREDENTIALS = r"(?s:.*)body=$"
 IN = "GET /in HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 TUNNEL = r"^HTTP/1\.1 200 Connection established\r\n\r\nHTTP/1\.1 200 OK\r\n"
 OK, BAD = r"^HTTP/1\.1 200 OK\r\n", r"(?s)^HTTP/1\.1 400 Bad Request\r\n.*X-Proxy-Error: bad-request\r\n.*Connection: close\r\n"
@@ -34,6 +37,10 @@ WS = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbX
 CASES = {
     1: ([get("a?q=1")], OK, "GET /a?q=1 HTTP/1.1"),
     2: ([get("a", HOST), "<FIN>"], OK, "GET /a HTTP/1.1"),
+    # Nobody has to log in: credentials of whatever kind are neither asked for nor passed on.
+    5: ([get("a", HOST + CREDENTIALS + CLOSE)], OK + NO_CREDENTIALS, "GET /a HTTP/1.1"),
+    7: ([get("a", HOST + "Proxy-Authorization: Bearer x\r\n" + CLOSE)], OK + NO_CREDENTIALS, "GET /a HTTP/1.1"),
+    8: ([get("a", HOST + CREDENTIALS * 2 + CLOSE)], OK + NO_CREDENTIALS, "GET /a HTTP/1.1"),
     10: (["GET http://not.allowed.test/ HTTP/1.1\r\nHost: not.allowed.test\r\n\r\n", "<FIN>"],
          DENIED + "not.allowed.test:80 is not in network.allowedDomains", None),
     11: (["GET http://denied.example.com/ HTTP/1.1\r\nHost: denied.example.com\r\n\r\n", "<FIN>"],
@@ -61,11 +68,13 @@ CASES = {
     49: ([get(fields="Host: evil.test\r\n")], BAD, None),
     50: ([get(fields=HOST + "Host: evil.test\r\n")], BAD, None),
     52: (["GET /x HTTP/1.1\r\n" + HOST + "\r\n"], BAD + ".*absolute URL", None),
+    53: (["GET /x HTTP/1.1\r\n" + HOST + CLOSE + "\r\n"], BAD + ".*absolute URL", None),
     55: (["GET https://%s/x HTTP/1.1\r\n%s\r\n" % (H, HOST)], BAD + ".*use CONNECT", None),
     56: (["GET ftp://%s/x HTTP/1.1\r\n%s\r\n" % (H, HOST)], BAD, None),
     58: (["GET file:///etc/passwd HTTP/1.1\r\n%s\r\n" % HOST], BAD, None),
     59: (["GET x:127.0.0.1 HTTP/1.1\r\n%s\r\n" % HOST], BAD, None),
     61: (["GET http://not.allowed.test@%s/ui HTTP/1.1\r\n%s\r\n" % (H, HOST)], BAD, None),
+    62: (["GET http://u:p@%s/ui HTTP/1.1\r\n%s\r\n" % (H, HOST)], BAD, None),
     64: (["GET http://%s#@not.allowed.test/ HTTP/1.1\r\n%s\r\n" % (H, HOST)], BAD, None),
     65: (["GET http://%s\t:{P}/ HTTP/1.1\r\n%s\r\n" % (ADDRESS, HOST)], BAD, None),
     67: (["GET http://%%EF%%BC%%91.0.0.1:{P}/ HTTP/1.1\r\n%s\r\n" % HOST], BAD, None),
@@ -77,7 +86,9 @@ CASES = {
     76: ([get("tr", method="TRACE")], r"(?s)^HTTP/1\.1 405 Method Not Allowed\r\n.*\r\nAllow: GET", None),
     77: (["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"], r"^HTTP/1\.1 505 ", None),
     79: ([get(version="1.2")], r"^HTTP/1\.1 505 ", None),
+    80: ([get(version="3.0")], r"^HTTP/1\.1 505 ", None),
     82: ([get().replace("\r\n", "\n")], BAD, None),
+    83: ([get(fields=HOST + "X-A: 1\nX-B: 2\r\n")], BAD, None),
     85: ([get(fields=HOST + "X-A: 1\r\n folded\r\n")], BAD, None),
     86: ([get(fields=HOST + "X-A : 1\r\n")], BAD, None),
     88: ([get("hi", HOST + "X-A: \xff\xfe\r\n" + CLOSE)], OK, "GET /hi HTTP/1.1"),
@@ -88,8 +99,21 @@ CASES = {
     95: ([get("many", HOST + "".join("%x:\r\n" % i for i in range(3000)))], r"^HTTP/1\.1 431 ", None),
     97: ([get("te", HOST + "Transfer-Encoding: chunked\r\n" + CLOSE, "POST") + "5\r\nhello\r\n0\r\n\r\n"], OK + r"(?s:.*)body=hello$",
          "POST /te HTTP/1.1"),
+    98: ([get("te", HOST + "Transfer-Encoding: chunked\r\nTrailer: X-T\r\n" + CLOSE, "POST") + "5;ext=1\r\nhello\r\n0\r\nX-T: v\r\n\r\n"],
+         OK + r"(?s:.*)body=hello$", "POST /te HTTP/1.1"),
+    100: ([get("b", HOST + "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", "POST") + "5\r\nhello\r\n0\r\n\r\n"], BAD, None),
+    101: ([get("2cl", HOST + "Content-Length: 5\r\nContent-Length: 6\r\n", "POST") + "hello!"], BAD, None),
+    103: ([get("cll", HOST + "Content-Length: 5, 5\r\n", "POST") + "hello"], BAD, None),
+    104: ([get("clp", HOST + "Content-Length: +5\r\n", "POST") + "hello"], BAD, None),
     106: ([get("gz", HOST + "Transfer-Encoding: gzip, chunked\r\n", "POST") + "0\r\n\r\n"], r"^HTTP/1\.1 501 ", None),
+    107: ([get("cgz", HOST + "Transfer-Encoding: chunked, gzip\r\n", "POST") + "0\r\n\r\n"], r"^HTTP/1\.1 (400|501) ", None),
+    109: ([get("cc", HOST + "Transfer-Encoding: chunked\r\n" * 2, "POST") + "0\r\n\r\n"], r"^HTTP/1\.1 (400|501) ", None),
+    110: ([get("old", HOST + "Transfer-Encoding: chunked\r\n", "POST", "1.0") + "0\r\n\r\n"], BAD, None),
+    112: ([get("bo", HOST + "Transfer-Encoding: chunked\r\n", "POST") + "ffffffffffffffff1\r\nhello\r\n0\r\n\r\n"], BAD, None),
+    113: ([get("blf", HOST + "Transfer-Encoding: chunked\r\n", "POST") + "5\nhello\r\n0\r\n\r\n"], BAD, None),
     115: ([get("gcl", HOST + "Content-Length: 5\r\n" + CLOSE) + "hello"], OK + r"(?s:.*)body=hello$", "GET /gcl HTTP/1.1"),
+    116: ([get("ccl", HOST + "Content-Length: 5\r\nConnection: close, content-length\r\n", "POST") + "hello"],
+          OK + r"(?s:.*)body=hello$", "POST /ccl HTTP/1.1"),
     118: ([get("cut", HOST + "Content-Length: 50\r\n", "POST") + "hello", "<FIN>"], "^(HTTP/1.1 400 |$)", "any"),
     119: ([get("slow"), "<FIN>"], OK + "(?s:.*)slow but there$", "GET /slow HTTP/1.1"),
     121: (["POST http://not.allowed.test/ HTTP/1.1\r\nHost: not.allowed.test\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n",
@@ -99,6 +123,8 @@ CASES = {
           r"^HTTP/1\.1 100 Continue\r\n\r\nHTTP/1\.1 200 OK\r\n(?s:.*)body=hello$", "POST /c HTTP/1.1"),
     124: ([get("ws", HOST + WS), "ping", "<FIN>"], r"(?s)^HTTP/1\.1 101 Switching Protocols\r\n.*Upgrade: websocket\r\n\r\nECHO:ping",
           "GET /ws HTTP/1.1"),
+    125: ([connect(H), get("ws", "Host: x\r\n" + WS).replace(U, ""), "ping", "<FIN>"],
+          r"(?s)^HTTP/1\.1 200 Connection established\r\n\r\nHTTP/1\.1 101 .*Upgrade: websocket\r\n\r\nECHO:ping", "GET /ws HTTP/1.1"),
     127: ([get("k1", HOST), "GET http://not.allowed.test/ HTTP/1.1\r\nHost: not.allowed.test\r\nConnection: close\r\n\r\n"],
           r"(?s)^HTTP/1\.1 200 OK\r\n.*HTTP/1\.1 403 Forbidden\r\n", "GET /k1 HTTP/1.1"),
     130: ([get("chunked", HOST + "TE: trailers\r\n" + CLOSE)], OK + r"(?s:.*)\r\n\r\n5\r\nhello\r\n0\r\nX-T: v\r\n\r\n$", "GET /chunked HTTP/1.1"),
@@ -167,7 +193,7 @@ class Server(Listening):
             time.sleep(0.8)
             body = b"slow but there"
         else:
-            body = b"body=" + body
+            body = b"body=" + body + head.get(b"proxy-authorization", b"")
         file.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
 

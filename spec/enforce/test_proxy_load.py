@@ -84,20 +84,23 @@ class Load(Case):
 
     @as_everyone
     def test_slow_heads(self):
-        """Slowloris: each is told in time, whoever else asks is served meanwhile."""
+        """Slowloris: each is told in time, whoever else asks is served meanwhile, not behind them."""
         script = """
 slow = [dial() for _ in range(200)]
-start, worst = time.time(), 0
-while time.time() - start < 1.6:
+start = time.time()
+for s in slow: s.send(b"GET http://a/ HTTP/1.1\\r\\nX: ")
+for _ in range(5): fine()
+told = select.select(slow, [], [], 0)[0]
+first = not told or time.time() - start > 1.9 # a machine as busy as that tells nothing
+for _ in range(15):
     for s in slow:
-        try: s.send(b"GET http://a/ HTTP/1.1\\r\\nX: " if time.time() - start < 0.3 else b"a")
+        try: s.send(b"a")
         except OSError: pass
-    worst = max(worst, fine())
     time.sleep(0.2)
 answers = [rest(s) for s in slow]
-print(sum(a.startswith(b"HTTP/1.1 408 ") for a in answers), worst < 3)"""
+print(sum(a.startswith(b"HTTP/1.1 408 ") for a in answers), first)"""
         with Origin() as origin:
-            self.assertEqual("200 True", self.outcome(self.begin(origin, script, "headerSeconds = 1"))[0])
+            self.assertEqual("200 True", self.outcome(self.begin(origin, script, "headerSeconds = 2"))[0])
 
     @as_everyone
     def test_no_answer(self):

@@ -231,6 +231,22 @@ describe("what the proxy gets", function()
     assert.is_false(wire({}).allow)
     assert.is_string(wire({}).reason)
   end)
+
+  it("begins with srt's words where a host is denied and we were called so", function()
+    local text = 'allowedDomains = { "a.test" }, deniedDomains = { "b.test" }, filterRequest = function() return false end'
+    local profile = assert(support.resolve("return { network = { " .. text .. " } }"))
+    for _, host in ipairs({ "b.test", "c.test", "a b" }) do
+      local got = decide_net.wire(decide_net.compile(profile, { asSrt = true }):connect(host, 80, "connect", support.call))
+      assert.same({ "Connection blocked by network allowlist", "blocked-by-allowlist" }, { got.title, got.code })
+      assert.truthy(#got.reason > 0 and got.reason ~= got.title)
+      got = decide_net.wire(decide_net.compile(profile):connect(host, 80, "connect", support.call))
+      assert.same({ "blocked-by-policy" }, { got.code, got.title })
+    end
+    -- What a filter denies is told in the filter's words, as srt does.
+    local got = decide_net.wire(decide_net.compile(profile, { asSrt = true }):request({ method = "GET", host = "a.test",
+      port = 80, path = "/", target = "http://a.test/" }, support.call))
+    assert.same({ "blocked-by-policy" }, { got.code, got.title })
+  end)
 end)
 
 describe("addresses", function()
@@ -245,6 +261,24 @@ describe("addresses", function()
     d = decider('allowedDomains = { "127.0.0.1:80", "localhost:80" }')
     assert.is_nil((d:address("127.0.0.1", 80, "127.0.0.1")))
     assert.is_nil((d:address("localhost", 80, "127.0.0.1")))
+  end)
+
+  it("remembers a bounded number of decisions, whatever is asked for", function()
+    local d = decider('allowedDomains = { "*.a.test" }')
+    local function size()
+      collectgarbage()
+      return collectgarbage("count")
+    end
+    local before = size()
+    for port = 1, 20000 do
+      d:connect("x.a.test", port, "connect")
+    end
+    assert.is_true(size() - before < 2000)
+    for port = 1, 5000 do
+      d:connect(port .. ".a.test", 1, "connect")
+    end
+    assert.is_true(size() - before < 2000)
+    assert.equal("allow", d:connect("x.a.test", 1, "connect").action)
   end)
 
   it("a host that ends in two dots is no host", function()

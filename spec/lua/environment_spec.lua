@@ -10,7 +10,7 @@ local URL = "http://127.0.0.1:3128"
 local function env(policy, given, more)
   local profile = assert(support.resolve("return { " .. policy .. " }"))
   more = more or {}
-  local ctx = { env = given or {}, tempDir = "/tmp/x", binary = more.binary }
+  local ctx = { env = given or {}, tempDir = more.temp or "/tmp/x", binary = more.binary }
   local map = {}
   for _, entry in ipairs(environment.of(profile, ctx, more.listen or { HTTP })) do
     local name, value = entry:match("^([^=]*)=(.*)$")
@@ -26,7 +26,7 @@ describe("the environment", function()
     local map = env("", { A = "1", HTTP_PROXY = "http://host:1", http_proxy = "x", TMPDIR = "/t", npm_config_proxy = "y",
       JAVA_TOOL_OPTIONS = "-Xmx1g" }, { listen = {} })
     assert.same({ A = "1", TMPDIR = "/tmp/x", TMPPREFIX = "/tmp/x/zsh", SANDBOX_RUNTIME = "1",
-      JAVA_TOOL_OPTIONS = "-Xmx1g" }, map)
+      JAVA_TOOL_OPTIONS = "-Xmx1g -Djava.io.tmpdir=/tmp/x" }, map)
   end)
 
   it("does what the policy says last", function()
@@ -77,12 +77,19 @@ describe("the environment", function()
   end)
 
   it("tells a JVM behind the caller's own options", function()
+    local temp = "-Djava.io.tmpdir=/tmp/x "
     local want = "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128 "
       .. "-Dhttp.nonProxyHosts="
-    assert.equal(want .. "localhost|127.*|[::1]", env(OPEN).JAVA_TOOL_OPTIONS)
-    assert.equal("-Dhttp.proxyHost=corp " .. want .. "localhost|127.*|[::1]",
+    assert.equal(temp .. want .. "localhost|127.*|[::1]", env(OPEN).JAVA_TOOL_OPTIONS)
+    assert.equal("-Dhttp.proxyHost=corp " .. temp .. want .. "localhost|127.*|[::1]",
       env(OPEN, { JAVA_TOOL_OPTIONS = "-Dhttp.proxyHost=corp" }).JAVA_TOOL_OPTIONS)
-    assert.equal(want, env('network = { allowedDomains = { "localhost" } }').JAVA_TOOL_OPTIONS)
+    assert.equal(temp .. want, env('network = { allowedDomains = { "localhost" } }').JAVA_TOOL_OPTIONS)
+    -- It heeds no TMPDIR; a directory of the caller's own choice is kept, and a blank can be quoted.
+    local own = "-Djava.io.tmpdir=/mine"
+    assert.equal(own .. " " .. want, env('network = { allowedDomains = { "localhost" } }', { JAVA_TOOL_OPTIONS = own }).JAVA_TOOL_OPTIONS)
+    for directory, told in pairs({ ["/a b"] = '"/a b"', ["/it's"] = '"/it\'s"', ['/a"b'] = false }) do
+      assert.equal(told and "-Djava.io.tmpdir=" .. told or nil, env("", {}, { listen = {}, temp = directory }).JAVA_TOOL_OPTIONS)
+    end
     assert.equal("-Xmx1g -Daether", env(OPEN, { MAVEN_OPTS = "-Xmx1g" }).MAVEN_OPTS:sub(1, 15))
   end)
 

@@ -193,10 +193,10 @@ static void test_deny_in_full(void **state)
 		"Connection blocked\n\"no\"\x01\ndenied: GET http://a.test/x\n"
 		"rule: r (p.lua:3)\ninstead: use b\n";
 	static const char json[] =
-		"{\"error\":\"blocked-by-policy\",\"status\":403,"
+		"{\"error\":\"\\\"no\\\"\\u0001\",\"status\":403,"
+		"\"code\":\"blocked-by-policy\","
 		"\"denied\":\"GET http://a.test/x\","
-		"\"reason\":\"\\\"no\\\"\\u0001\",\"rule\":\"r (p.lua:3)\","
-		"\"instead\":\"use b\"}\n";
+		"\"rule\":\"r (p.lua:3)\",\"instead\":\"use b\"}\n";
 	struct fixture *f = *state;
 	int client = connect_to(f->port);
 
@@ -223,7 +223,8 @@ static void test_deny_in_full(void **state)
 	    "CONNECT a.test:443 HTTP/1.1\r\nAccept: application/json\r\n\r\n");
 	want_in(get_head(f, client), "HTTP/1.1 403 \"no\"\r\n");
 	want(f, client,
-	     "{\"error\":\"blocked-by-policy\",\"status\":403,"
+	     "{\"error\":\"\\\"no\\\"\\u0001\",\"status\":403,"
+	     "\"code\":\"blocked-by-policy\","
 	     "\"denied\":\"CONNECT a.test:443\",");
 	leave(f, client);
 }
@@ -977,6 +978,72 @@ static void test_abort_during_ask(void **state)
 	no_origin(f);
 }
 
+enum { MUCH = 49152 };
+
+/* Sends more of a body than is read before the verdict. */
+static int pour(struct fixture *f, const char *framing)
+{
+	static char data[MUCH];
+	int client = connect_to(f->port);
+
+	put(f, client, "POST %s/ HTTP/1.1\r\nHost: %s\r\n%s\r\n\r\n", base,
+	    authority, framing);
+	await_ask(f);
+	put_bytes(f, client, data, sizeof(data));
+	pass_time(f, 20);
+	return client;
+}
+
+/* It stops being read, and its going is seen all the same. */
+static void test_abort_behind_much_unread(void **state)
+{
+	struct fixture *f = *state;
+	int client;
+
+	f->answer = ANSWER_HELD;
+	client = pour(f, "Content-Length: 1000000");
+	reset(client);
+	await_cancel(f, 1);
+	/* An end in the middle of the body. */
+	client = pour(f, "Content-Length: 1000000");
+	close(client);
+	await_cancel(f, 2);
+	/* What is not HTTP's: an end is no abort, a reset is. */
+	client = connect_to(f->port);
+	put(f, client, "CONNECT %s HTTP/1.1\r\n\r\n%040000d", authority, 0);
+	await_ask(f);
+	reset(client);
+	await_cancel(f, 3);
+	no_origin(f);
+}
+
+static void test_end_behind_much_unread(void **state)
+{
+	const struct proxy_verdict verdict = { .allow = true,
+					       .host = "127.0.0.1" };
+	struct fixture *f = *state;
+	static char data[MUCH];
+	struct proxy_ask *ask;
+	int client, origin;
+
+	f->answer = ANSWER_HELD;
+	client = pour(f, "Content-Length: 49152");
+	shutdown(client, SHUT_WR);
+	pass_time(f, 1500);
+	assert_int_equal(f->cancelled, 0);
+	ask = f->held;
+	f->held = NULL;
+	proxy_answer(ask, &verdict);
+	origin = accept_origin(f);
+	get_head(f, origin);
+	want_bytes(f, origin, data, sizeof(data));
+	put(f, origin, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	want(f, client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+	want_end(f, client);
+	close(origin);
+	leave(f, client);
+}
+
 static void test_close_in_flight(void **state)
 {
 	struct fixture *f = *state;
@@ -1523,6 +1590,8 @@ int main(void)
 		TEST(test_connect_denied),
 		TEST(test_held_answer),
 		TEST(test_abort_during_ask),
+		TEST(test_abort_behind_much_unread),
+		TEST(test_end_behind_much_unread),
 		TEST(test_close_in_flight),
 		TEST(test_address_refused),
 		TEST(test_second_address),

@@ -83,6 +83,8 @@ end
 ---@param program table argv at 0 and up; embedded, embeddedNames, version
 ---@return integer exit status
 return function(program)
+  -- Who calls us by srt's name expects srt.
+  program.asSrt = (program[0] or ""):match("[^/]*$") == "srt"
   local status = dispatch(program)
   if lost then
     err("srt-lua: cannot write to standard output: " .. lost .. "\n")

@@ -194,7 +194,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
   ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
-    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say)
+    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt)
     if not proxy then return fail(ctx, message) end
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
