@@ -32,7 +32,8 @@ auth = ""
 if proxy.password:
     auth = "Basic " + base64.b64encode(("%s:%s" % (proxy.username, proxy.password)).encode()).decode()
 os.environ["BENCH_AUTH"] = auth
-argv = [arg.replace("@PORT@", str(proxy.port)).replace("@AUTH@", auth) for arg in sys.argv[1:]]
+known = {"@PORT@": str(proxy.port), "@AUTH@": auth, "@CA@": os.environ.get("SSL_CERT_FILE", "")}
+argv = [known.get(arg, arg.replace("@PORT@", known["@PORT@"])) for arg in sys.argv[1:]]
 import resource
 hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
