@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that may have to wait: interrupted in time, or in a process apart. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/guard.h"
+
+#define LOOK_EVERY_MS 20
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+void guard_alarm(long ms)
+{
+	const struct itimerval often = {
+		.it_interval.tv_usec = ms * 1000,
+		.it_value.tv_usec = ms * 1000,
+	};
+
+	(void)setitimer(ITIMER_REAL, &often, NULL);
+}
+
+/* Without SA_RESTART: a call that waits is to come back. */
+void guard_heed_alarms(void)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+}
+
+pid_t guard_fork(struct guard *guard, unsigned int most)
+{
+	pid_t pid;
+
+	if (guard->workers >= most)
+		return -EAGAIN;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid > 0) {
+		guard->workers++;
+		return pid;
+	}
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
+	    getppid() != guard->view.self)
+		_exit(1);
+	guard_heed_alarms();
+	guard_alarm(LOOK_EVERY_MS);
+	return 0;
+}
+
+bool guard_goes_on(struct guard *guard)
+{
+	struct notify_caller caller = { 0 };
+	int error = errno;
+
+	if (!notify_valid(&guard->notify))
+		_exit(0);
+	(void)notify_status(&guard->notify, guard->view.thread, &caller);
+	errno = error;
+	return !caller.pending;
+}
+
+void guard_reap(struct guard *guard)
+{
+	while (guard->workers && waitpid(-1, NULL, WNOHANG) > 0)
+		guard->workers--;
+}
