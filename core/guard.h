@@ -53,15 +53,14 @@ void guard_powers(void *guard, bool on);
  */
 int guard_become(struct guard *guard, const struct notify_caller *caller);
 
-/** guard_heed_alarms() - have an alarm interrupt what waits, and do no more */
+/** guard_heed_alarms() - have alarms interrupt what waits, and do no more */
 void guard_heed_alarms(void);
 
 /**
- * guard_alarm() - have a signal interrupt what waits from now on, again and
- * again
- * @ms: how often; 0 for not any more
+ * guard_hurry() - what the agent does next may not wait: within a few
+ * milliseconds it is interrupted
  */
-void guard_alarm(long ms);
+void guard_hurry(void);
 
 /**
  * guard_fork() - a process that waits in the agent's place, with the same call

@@ -10,13 +10,13 @@
 #include "core/guard.h"
 
 #define LOOK_EVERY_MS 20
+#define HURRY_MS 2
+/* Alarms without a hurry between them, until they end. */
+#define QUIET_ALARMS 5
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
+static volatile sig_atomic_t hurries, seen, quiet, armed;
 
-void guard_alarm(long ms)
+static void set_alarm(long ms)
 {
 	const struct itimerval often = {
 		.it_interval.tv_usec = ms * 1000,
@@ -24,6 +24,31 @@ void guard_alarm(long ms)
 	};
 
 	(void)setitimer(ITIMER_REAL, &often, NULL);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	quiet = seen == hurries ? quiet + 1 : 0;
+	seen = hurries;
+	if (!armed || quiet < QUIET_ALARMS)
+		return;
+	armed = 0;
+	set_alarm(0);
+}
+
+/*
+ * Alarms go on over many calls, since each setting takes a while. They can't
+ * end between the first line here and what waits: that would be no quiet time.
+ */
+void guard_hurry(void)
+{
+	hurries = (hurries + 1) & 0xffff;
+	if (armed)
+		return;
+	quiet = 0;
+	armed = 1;
+	set_alarm(HURRY_MS);
 }
 
 /* Without SA_RESTART: a call that waits is to come back. */
@@ -54,8 +79,9 @@ pid_t guard_fork(struct guard *guard, unsigned int most)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    getppid() != guard->view.self)
 		_exit(1);
+	armed = 0;
 	guard_heed_alarms();
-	guard_alarm(LOOK_EVERY_MS);
+	set_alarm(LOOK_EVERY_MS);
 	return 0;
 }
 

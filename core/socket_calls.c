@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,6 @@
 #include "core/util.h"
 
 #define MAX_LINKS 40
-/* A connection that is not made by then is waited for apart. */
-#define TRY_MS 2
 #define MAX_WAITING 512
 #define SRT_ST_RDONLY 1
 #define PATH_AT offsetof(struct sockaddr_un, sun_path)
@@ -110,30 +109,46 @@ static void release(struct connecting *c)
 	}
 }
 
+/*
+ * The process is looked into only where that matters: /proc tells slowly.
+ * Without capabilities there are none to be lowered.
+ */
+static int take_socket(struct guard *guard, struct connecting *c,
+		       struct notify_caller *caller)
+{
+	pid_t thread = guard->view.thread;
+	int fd = (int)guard->notify.request->data.args[0], error = 0;
+
+	if (guard->keep)
+		error = notify_status(&guard->notify, thread, caller);
+	if (!error)
+		c->socket = notify_take_fd(thread, caller->tgid, fd);
+	/* Before Linux 6.9 only processes can be asked. */
+	if (!error && c->socket == -EINVAL && !caller->tgid) {
+		error = notify_status(&guard->notify, thread, caller);
+		if (!error)
+			c->socket = notify_take_fd(thread, caller->tgid, fd);
+	}
+	return error ? error : c->socket < 0 ? c->socket : 0;
+}
+
 /* Everything is read here, once. */
 static int copy_call(struct guard *guard, struct connecting *c,
 		     struct notify_caller *caller)
 {
-	const struct guard_view *view = &guard->view;
 	int error;
 
 	release(c);
-	error = notify_status(&guard->notify, view->thread, caller);
-	if (error)
+	error = take_socket(guard, c, caller);
+	if (error || guard->notify.request->data.nr != SYS_connect)
 		return error;
-	c->socket = notify_take_fd(view->thread, caller->tgid,
-				   (int)guard->notify.request->data.args[0]);
-	if (c->socket < 0)
-		return c->socket;
-	if (guard->notify.request->data.nr != SYS_connect)
-		return 0;
 	error = copy_address(guard, c);
 	if (error || !has_path(c))
 		return error;
 	copy_path(c);
 	if (c->place.text[0] == '/')
 		return 0;
-	c->base = notify_cwd(&guard->notify, view->thread);
+	c->base = notify_cwd(&guard->notify, guard->view.thread);
 	return c->base < 0 ? c->base : 0;
 }
 
@@ -168,13 +183,17 @@ static int open_magic(struct guard *guard, const struct guard_place *place)
 	return fd;
 }
 
-/* The file that the path leads to, as O_PATH, or -errno. */
-static int open_file(struct connecting *c, struct stat *st)
+/* By hand, as the caller would: /proc/self is the caller's. */
+static int walk_to_file(struct connecting *c, struct stat *st)
 {
 	struct guard_view *view = &c->guard->view;
 	struct guard_place *place = &c->place;
-	int error = guard_place_find(view, steal_fd(&c->base), place);
+	struct notify_caller caller = { 0 };
+	int error = notify_status(&c->guard->notify, view->thread, &caller);
 
+	view->process = caller.tgid;
+	if (!error)
+		error = guard_place_find(view, steal_fd(&c->base), place);
 	for (int links = 0; !error; links++) {
 		owned_fd int fd = openat(place->dir, place->name,
 					 O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -193,6 +212,25 @@ static int open_file(struct connecting *c, struct stat *st)
 		return -EACCES;
 	}
 	return error;
+}
+
+/*
+ * The file that the path leads to, as O_PATH, or -errno. In one go it is the
+ * caller's way as well, if a socket is at its end: what /proc has of the
+ * resolver's own are magic links, which it does not take.
+ */
+static int open_file(struct connecting *c, struct stat *st)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	owned_fd int fd = (int)syscall(SYS_openat2, c->base, c->place.text,
+				       &how, sizeof(how));
+
+	if (fd >= 0 && !fstat(fd, st) && S_ISSOCK(st->st_mode))
+		return steal_fd(&fd);
+	return walk_to_file(c, st);
 }
 
 /* What a descriptor of ours is called in /proc. */
@@ -221,12 +259,8 @@ static bool is_allowed(const struct guard *guard, int file)
 /* connect(2), but it comes back soon: -EINTR where it would have to wait. */
 static int try_connect(const struct connecting *c)
 {
-	int error;
-
-	guard_alarm(TRY_MS);
-	error = connect(c->socket, &c->address.any, c->size) ? -errno : 0;
-	guard_alarm(0);
-	return error;
+	guard_hurry();
+	return connect(c->socket, &c->address.any, c->size) ? -errno : 0;
 }
 
 static long long now_ms(void)
@@ -272,10 +306,10 @@ static _Noreturn void wait_in_connect(const struct connecting *c)
  */
 static int make_connection(const struct connecting *c)
 {
-	int flags = fcntl(c->socket, F_GETFL), error = -EINTR;
+	int error = -EINTR;
 	pid_t pid;
 
-	if (!c->guard->workers || (flags & O_NONBLOCK))
+	if (!c->guard->workers || (fcntl(c->socket, F_GETFL) & O_NONBLOCK))
 		error = try_connect(c);
 	if (error != -EINTR)
 		return error;
@@ -361,8 +395,7 @@ void socket_serve(struct guard *guard)
 	error = copy_with_powers(guard, &c, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
-	guard->view.process = caller.tgid;
-	if (!error)
+	if (!error && guard->keep)
 		error = guard_become(guard, &caller);
 	if (!error && listens)
 		watch_listen(guard, c.socket);
