@@ -326,9 +326,8 @@ static int connect_path(struct connecting *c)
 
 	if (file < 0)
 		return file;
-	if (!S_ISSOCK(st.st_mode))
-		return -ECONNREFUSED;
-	if (!own_sockets_has(&c->guard->own, &st) &&
+	/* What is no socket nobody can be reached by: the kernel says why. */
+	if (S_ISSOCK(st.st_mode) && !own_sockets_has(&c->guard->own, &st) &&
 	    !is_allowed(c->guard, file))
 		return -EACCES;
 	memset(&c->address, 0, sizeof(c->address));
