@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs outside: listens at PATH and says WORD to whoever connects."""
+"""Runs outside: listens at PATH and says WORD to whoever connects; with "listens", once it was told something."""
 import socket
 import sys
 
@@ -17,6 +17,8 @@ def main():
         while True:
             peer = server.accept()[0]
             try:
+                if "listens" in sys.argv:
+                    peer.recv(4096)
                 peer.sendall(word.encode())
             except OSError:
                 pass
