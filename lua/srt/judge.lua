@@ -98,7 +98,9 @@ local function connect(self, found)
   local sockets, state = self.plan.sockets, self.rules:at(found.real)
   if not state.read then return deny(found, state.readRule, "EACCES") end
   if self.plan.allSockets then return allow(found, { builtin = "network.allowAllUnixSockets" }) end
-  if not sockets then return deny(found, { builtin = "no network.allowUnixSockets" }, "EPERM", "no Unix socket can be made") end
+  if not sockets then
+    return deny(found, { builtin = "no network.allowUnixSockets" }, "EPERM", "no Unix socket can be made")
+  end
   if found.type ~= "sock" then return deny(found, answers.READABLE, "ECONNREFUSED", "it is no socket") end
   local entry = require("srt.unix_sockets").rule(self.rules.sockets, found.real)
   if not entry then return deny(found, { builtin = "network.allowUnixSockets names no such path" }, "EACCES") end

@@ -128,8 +128,8 @@ local GIVES = {
 }
 
 local WARNINGS = {
-  docker = "whoever reaches a container engine or a hypervisor can have it mount the host's files: it is as good as root "
-    .. "on the host, and no rule of this policy holds against it",
+  docker = "whoever reaches a container engine or a hypervisor can have it mount the host's files: it is as good as "
+    .. "root on the host, and no rule of this policy holds against it",
   ssh = "the command can sign with every key of the SSH agent for as long as it runs, so log in wherever these keys do",
   gpg = "the command can sign and decrypt with the keys of the GPG agent",
   x11 = "an X11 client can read all keys typed and all windows shown, and type into them",
