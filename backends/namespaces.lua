@@ -161,6 +161,11 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "filesystem.createGuard = \"supervisor\" can't be held with allowNestedUserNamespaces: in a namespace "
       .. "of its own a command can give a folder another path; leave out one of them"
   end
+  local sockets = rules.sockets and not profile.unix.all or false
+  if profile.nested and sockets then
+    return nil, "network.allowUnixSockets can't be held with allowNestedUserNamespaces: in a namespace of its own a "
+      .. "command can give a socket another path; leave out one of them"
+  end
   mounts_of(rules, plan)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -178,11 +183,11 @@ function namespaces.compile(profile, rules, ctx)
   plan.listen, message = listen_of(profile)
   if not plan.listen then return nil, message end
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard }
-  if guard then
-    plan.guard = require("srt.create_guard").table(rules.guard)
-    plan.guard.notify = seccomp.notified()
-  end
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
+  plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
+  plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
+  plan.allSockets = profile.unix.all
+  if guard or sockets then plan.notify = seccomp.notified { guard = guard, sockets = sockets } end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)

@@ -54,16 +54,23 @@ local function refuse_words(list, words, error)
   for call in words:gmatch("%S+") do refuse(list, call, error) end
 end
 
--- INET, INET6, route NETLINK, and UNIX if asked for.
-local function sockets(list, unix)
+-- INET, INET6, route NETLINK, and UNIX if asked for: all, or those that the agent connects. Of these a datagram socket
+-- is none, since it needs no connection to send.
+local function sockets(list, unix, paths)
   for family = 0, AF_MAX - 1 do
-    local open = family == AF_INET or family == AF_INET6 or family == AF_NETLINK or (unix and family == AF_UNIX)
+    local open = family == AF_INET or family == AF_INET6 or family == AF_NETLINK
+      or (family == AF_UNIX and (unix or paths))
     if not open then
       refuse(list, "socket", family == AF_UNIX and EPERM or EAFNOSUPPORT, masked(0, family))
     end
   end
   refuse(list, "socket", EAFNOSUPPORT, { index = 0, above = true, value = AF_MAX })
   refuse(list, "socket", EPERM, masked(0, AF_NETLINK), { index = 2, differs = true, value = 0 })
+  for kind = 0, paths and not unix and SOCK_TYPES or -1 do
+    if kind ~= SOCK_STREAM and kind ~= SOCK_SEQPACKET then
+      refuse(list, "socket", EPERM, masked(0, AF_UNIX), masked(1, kind, SOCK_TYPES))
+    end
+  end
 end
 
 -- A datagram pair can send to any datagram socket of the host by its path.
@@ -116,11 +123,15 @@ local function guarded(list)
   for _, request in ipairs(MAKING_REQUESTS) do refuse(list, "ioctl", ENOTTY, masked(1, request)) end
 end
 
---- The calls that the agent of createGuard carries out. A refusal of seccomp.rules goes before.
+--- The calls that the agent serves. A refusal of seccomp.rules goes before.
+---@param options {guard: boolean, sockets: boolean} those that make names; those that connect Unix sockets
 ---@return table[] rules {call, notify, args}
-function seccomp.notified()
+function seccomp.notified(options)
   local list = {}
   local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
+  -- A filter can't see a socket's family.
+  for _, call in ipairs(options.sockets and { "connect", "listen" } or {}) do notify(call) end
+  if not options.guard then return list end
   -- With O_PATH the kernel passes over O_CREAT.
   notify("open", masked(1, O_CREAT, O_CREAT | O_PATH))
   notify("openat", masked(2, O_CREAT, O_CREAT | O_PATH))
@@ -129,12 +140,13 @@ function seccomp.notified()
 end
 
 --- The rules for a run.
----@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean, guard: boolean}
+---@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean, guard: boolean,
+--- sockets: boolean Unix sockets that the agent connects}
 ---@return table[] rules {call, errno, args}; always in the same order
 function seccomp.rules(options)
   local list = {}
   refuse_words(list, REFUSED, EPERM)
-  sockets(list, options.unix)
+  sockets(list, options.unix, options.sockets)
   socket_pairs(list, options.unix)
   set_id_bits(list, S_ISUID)
   if options.root then set_id_bits(list, S_ISGID) end

@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "core/create_guard.h"
+#include "core/agent.h"
 #include "core/landlock.h"
 #include "core/seccomp.h"
 #include "core/system.h"
@@ -109,7 +109,7 @@ static int confine(const struct confinement *confinement,
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = create_guard_start(plan, &agent, failure);
+	error = agent_start(plan, &agent, failure);
 	if (error)
 		return error;
 	error = caps_drop(plan->id.caps);
@@ -119,7 +119,7 @@ static int confine(const struct confinement *confinement,
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	return create_guard_enter(plan, steal_fd(&agent), failure);
+	return agent_enter(plan, steal_fd(&agent), failure);
 }
 
 /* What the child works with, in memory that PID 1 sees as well. */

@@ -4,12 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/util.h"
@@ -62,54 +60,17 @@ struct call {
 	struct guard_place place[2];
 };
 
-static int set_effective(const struct guard *guard, uint64_t caps)
-{
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3
-	};
-	uint64_t permitted = guard->keep | UINT64_C(1) << CAP_SYS_PTRACE;
-	struct __user_cap_data_struct data[2] = {
-		{ .effective = (uint32_t)caps,
-		  .permitted = (uint32_t)permitted },
-		{ .effective = (uint32_t)(caps >> 32),
-		  .permitted = (uint32_t)(permitted >> 32) },
-	};
-
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
-}
-
-void guard_powers(void *data, bool on)
-{
-	const struct guard *guard = data;
-	uint64_t ptrace = UINT64_C(1) << CAP_SYS_PTRACE;
-
-	/* With powers that it can't get rid of it may not go on. */
-	if (set_effective(guard, guard->caps | (on ? ptrace : 0)) && !on)
-		_exit(1);
-}
-
-/* Makes ours what the caller has: its umask, and no capability more. */
-static int become(struct guard *guard, const struct notify_caller *caller)
-{
-	uint64_t caps = caller->caps & guard->keep;
-
-	if (caps != guard->caps) {
-		if (set_effective(guard, caps))
-			return -EPERM;
-		guard->caps = caps;
-	}
-	if (caller->umask != guard->umask)
-		(void)umask(caller->umask);
-	guard->umask = caller->umask;
-	return 0;
-}
-
 static const struct layout *find_layout(int number)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
 		if (layouts[i].number == number)
 			return &layouts[i];
 	return NULL;
+}
+
+bool guard_serves(int number)
+{
+	return find_layout(number) != NULL;
 }
 
 static uint64_t argument(const struct guard *guard, int index)
@@ -349,21 +310,18 @@ void guard_serve(struct guard *guard)
 	struct call call;
 	int error = -ENOSYS;
 
-	while (guard->workers && waitpid(-1, NULL, WNOHANG) > 0)
-		guard->workers--;
 	call.layout = find_layout(request->data.nr);
 	for (int i = 0; i < 2; i++) {
 		call.base[i] = call.place[i].dir = -1;
 		call.place[i].text[0] = '\0';
 	}
-	guard->view.thread = (pid_t)request->pid;
 	if (call.layout)
 		error = copy_with_powers(guard, &call, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
 	guard->view.process = caller.tgid;
 	if (!error)
-		error = become(guard, &caller);
+		error = guard_become(guard, &caller);
 	if (!error)
 		error = perform(guard, &call);
 	if (error != GUARD_ANSWERED)

@@ -3,31 +3,10 @@
 #ifndef SRT_GUARD_CALLS_H
 #define SRT_GUARD_CALLS_H
 
-#include <stdint.h>
+#include "core/guard.h"
 
-#include "core/guard_path.h"
-#include "core/guard_rules.h"
-#include "core/notify.h"
-
-/** A call that was answered already, or whose answer is on its way. */
-#define GUARD_ANSWERED 1
-
-/**
- * struct guard - the agent that makes names for the sandbox
- * @keep: capabilities that the command may have
- * @caps: those that are effective now, but for looking into processes
- * @umask: ours now
- * @workers: processes of ours that wait in an open(2)
- */
-struct guard {
-	struct notify notify;
-	struct guard_rules rules;
-	struct guard_view view;
-	uint64_t keep;
-	uint64_t caps;
-	mode_t umask;
-	unsigned int workers;
-};
+/** guard_serves() - is it one of the calls that make a name? */
+bool guard_serves(int number);
 
 /**
  * guard_serve() - carry out or refuse the call in @guard->notify, and answer it
@@ -38,9 +17,6 @@ struct guard {
  * Context: the agent, with the caller's mounts, root, ids and Landlock layers.
  */
 void guard_serve(struct guard *guard);
-
-/** guard_powers() - look into processes (CAP_SYS_PTRACE), or not any more */
-void guard_powers(void *guard, bool on);
 
 /**
  * guard_open() - open(2) with O_CREAT

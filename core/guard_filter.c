@@ -52,7 +52,7 @@ static const int calls[] = {
 	SYS_symlinkat,
 	SYS_linkat,
 	SYS_renameat2,
-	/* processes that wait in open(2) */
+	/* processes that wait */
 	SYS_clone,
 	SYS_wait4,
 	SYS_setitimer,
@@ -63,6 +63,9 @@ static const int calls[] = {
 	SYS_rseq,
 	SYS_gettid,
 	SYS_getpid,
+	SYS_getppid,
+	SYS_prctl,
+	SYS_clock_gettime,
 	/* memory, and the end */
 	SYS_brk,
 	SYS_mmap,
@@ -78,13 +81,34 @@ static const int calls[] = {
 	SYS_write,
 	SYS_sigaltstack,
 	SYS_sched_yield,
-	SYS_prctl,
 #endif
 };
 
-int guard_filter_enter(void)
+static const int socket_calls[] = {
+	SYS_connect,
+	SYS_getsockopt,
+	SYS_pidfd_open,
+	SYS_pidfd_getfd,
+};
+
+static unsigned short allow(struct sock_filter *code, const int *list,
+			    size_t count)
 {
-	struct sock_filter code[2 * ARRAY_SIZE(calls) + 6];
+	unsigned short n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		code[n++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)list[i], 0, 1);
+		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+							 SECCOMP_RET_ALLOW);
+	}
+	return n;
+}
+
+int guard_filter_enter(bool sockets)
+{
+	struct sock_filter
+		code[2 * (ARRAY_SIZE(calls) + ARRAY_SIZE(socket_calls)) + 6];
 	unsigned short n = 0;
 	struct sock_fprog program = { .filter = code };
 
@@ -96,13 +120,9 @@ int guard_filter_enter(void)
 						 SECCOMP_RET_KILL_PROCESS);
 	code[n++] = (struct sock_filter)BPF_STMT(
 		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(
-			BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)calls[i], 0,
-			1);
-		code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-							 SECCOMP_RET_ALLOW);
-	}
+	if (sockets)
+		n += allow(code + n, socket_calls, ARRAY_SIZE(socket_calls));
+	n += allow(code + n, calls, ARRAY_SIZE(calls));
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						 SECCOMP_RET_ERRNO | EPERM);
 	program.len = n;

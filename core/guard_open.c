@@ -3,14 +3,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/guard_calls.h"
@@ -19,7 +16,6 @@
 #define MAX_LINKS 40
 #define MAX_RACES 100
 #define MAX_WORKERS 128
-#define LOOK_EVERY_MS 20
 #define KNOWN_FLAGS                                                        \
 	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |    \
 	 O_NONBLOCK | O_DSYNC | O_SYNC | O_ASYNC | O_DIRECT | O_NOFOLLOW | \
@@ -63,37 +59,15 @@ static int answer(const struct opening *o, int fd)
 	return GUARD_ANSWERED;
 }
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
 /* An open that waits is looked after: by a signal, or the end of the caller. */
 static void wait_in_open(const struct opening *o, int flags)
 {
-	struct sigaction action = { .sa_handler = on_alarm };
-	const struct itimerval often = {
-		.it_interval.tv_usec = LOOK_EVERY_MS * 1000,
-		.it_value.tv_usec = LOOK_EVERY_MS * 1000,
-	};
 	struct notify *notify = &o->guard->notify;
-	struct notify_caller caller = { 0 };
-	sigset_t alarm;
 	int fd;
 
-	sigemptyset(&alarm);
-	sigaddset(&alarm, SIGALRM);
-	(void)sigaction(SIGALRM, &action, NULL);
-	(void)sigprocmask(SIG_UNBLOCK, &alarm, NULL);
-	(void)setitimer(ITIMER_REAL, &often, NULL);
-	for (;;) {
+	do {
 		fd = open_place(o, flags);
-		if (fd >= 0 || errno != EINTR || !notify_valid(notify))
-			break;
-		(void)notify_status(notify, o->guard->view.thread, &caller);
-		if (caller.pending)
-			break;
-	}
+	} while (fd < 0 && errno == EINTR && guard_goes_on(o->guard));
 	if (fd < 0)
 		notify_answer(notify, -errno);
 	else
@@ -103,20 +77,14 @@ static void wait_in_open(const struct opening *o, int flags)
 /* A process of its own waits, so that others are served meanwhile. */
 static int open_apart(const struct opening *o, int flags)
 {
-	struct guard *guard = o->guard;
-	pid_t pid;
+	int error = guard_fork(o->guard, MAX_WORKERS);
 
-	if (guard->workers >= MAX_WORKERS)
-		return -ENFILE;
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (pid == 0) {
-		wait_in_open(o, flags & ~O_NONBLOCK);
-		_exit(0);
-	}
-	guard->workers++;
-	return GUARD_ANSWERED;
+	if (error < 0)
+		return error == -EAGAIN ? -ENFILE : error;
+	if (error > 0)
+		return GUARD_ANSWERED;
+	wait_in_open(o, flags & ~O_NONBLOCK);
+	_exit(0);
 }
 
 /* The controlling terminal in /proc/PID/stat, 0 for none. */

@@ -121,7 +121,9 @@ int landlock_build(const struct plan *plan, int *out, struct failure *failure)
 		layer.entries |= rights_by_abi[i].entries;
 	}
 	attr.handled_access_fs = layer.files | layer.entries;
-	attr.scoped = plan->scope_signals ? SRT_LANDLOCK_SCOPE_SIGNAL : 0;
+	if (plan->scope_signals)
+		attr.scoped =
+			SRT_LANDLOCK_SCOPE_SIGNAL | SRT_LANDLOCK_SCOPE_ABSTRACT;
 	if (!attr.handled_access_fs && !attr.scoped)
 		return 0;
 	size = attr.scoped ? sizeof(attr) : sizeof(attr.handled_access_fs);

@@ -18,6 +18,8 @@
 /* Linux 6.6: caller and listener take turns on one processor. */
 #define SRT_NOTIF_SET_FLAGS SECCOMP_IOW(4, uint64_t)
 #define SRT_NOTIF_SYNC_WAKE_UP 1ULL
+/* Linux 6.9: a pidfd of a thread, which can have descriptors of its own. */
+#define SRT_PIDFD_THREAD O_EXCL
 
 static int install(const struct sock_fprog *program, unsigned long flags)
 {
@@ -115,6 +117,16 @@ void notify_answer_fd(const struct notify *notify, int fd, bool cloexec)
 	answer(notify, error ? 0 : number, error);
 }
 
+void notify_continue(const struct notify *notify)
+{
+	struct seccomp_notif_resp response = {
+		.id = notify->request->id,
+		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
+	};
+
+	(void)ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
 ssize_t notify_read(pid_t pid, uint64_t address, void *buffer, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -156,6 +168,20 @@ int notify_path_fd(const struct notify *notify, pid_t pid, int fd, int flags)
 	if (copy < 0)
 		return errno == ENOENT ? -EBADF : -errno;
 	return copy;
+}
+
+int notify_take_fd(pid_t pid, pid_t tgid, int fd)
+{
+	owned_fd int process =
+		(int)syscall(SYS_pidfd_open, pid, SRT_PIDFD_THREAD);
+	int copy;
+
+	if (process < 0 && errno == EINVAL)
+		process = (int)syscall(SYS_pidfd_open, tgid, 0);
+	if (process < 0)
+		return -errno;
+	copy = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
+	return copy < 0 ? -errno : copy;
 }
 
 int notify_cwd(const struct notify *notify, pid_t pid)

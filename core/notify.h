@@ -93,6 +93,13 @@ void notify_answer(const struct notify *notify, int error);
 void notify_answer_fd(const struct notify *notify, int fd, bool cloexec);
 
 /**
+ * notify_continue() - let the kernel carry the call out, as it stands by then
+ *
+ * For calls that are only watched: what they were asked for may have changed.
+ */
+void notify_continue(const struct notify *notify);
+
+/**
  * notify_read() - copy of the caller's memory
  *
  * Reads all that is there, which may end at an unmapped page.
@@ -115,6 +122,18 @@ ssize_t notify_read_path(pid_t pid, uint64_t address, char path[PATH_MAX]);
  * none.
  */
 int notify_path_fd(const struct notify *notify, pid_t pid, int fd, int flags);
+
+/**
+ * notify_take_fd() - a descriptor of the caller's as one of ours
+ *
+ * Both then lead to the same open file, whatever the caller does to its number.
+ * @pid: the thread
+ * @tgid: its process
+ * @fd: its number there
+ * Return: descriptor owned by the caller, or -errno, -EBADF where there is
+ * none, -EPERM for a thread that can't be looked into.
+ */
+int notify_take_fd(pid_t pid, pid_t tgid, int fd);
 
 /** notify_cwd() - working directory of a thread, as O_PATH, or -errno */
 int notify_cwd(const struct notify *notify, pid_t pid);

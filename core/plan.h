@@ -128,7 +128,6 @@ struct guard_name {
  * @free: all beneath this folder may be made; or NULL
  * @paths: exact real paths, with all beneath them
  * @skip: folders of these names, below the top of a rule, are free of @names
- * @notify: rules that name the calls which make names
  */
 struct guard_table {
 	bool on;
@@ -141,8 +140,29 @@ struct guard_table {
 	size_t name_count;
 	const char **skip;
 	size_t skip_count;
-	struct seccomp_rule *notify;
-	size_t notify_count;
+};
+
+/**
+ * struct socket_glob - a pattern of Unix sockets that may be connected to
+ * @top: the folder it begins in, a real path
+ * @pattern: of what follows, with the slash
+ */
+struct socket_glob {
+	const char *top;
+	const char *pattern;
+};
+
+/**
+ * struct socket_table - Unix sockets of the host that may be connected to
+ * @on: Unix sockets may be made, and an agent connects them
+ * @paths: exact real paths
+ */
+struct socket_table {
+	bool on;
+	const char **paths;
+	size_t path_count;
+	struct socket_glob *globs;
+	size_t glob_count;
 };
 
 #define PLAN_LISTEN_MAX 128
@@ -171,9 +191,12 @@ struct listen_point {
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
  * @landlock: write layer is to be there; @writable are its tops
- * @scope_signals: no signal leaves the sandbox (Landlock ABI 6)
+ * @scope_signals: no signal leaves the sandbox, nor a connection to an abstract
+ *	socket (Landlock ABI 6)
  * @keep_fds: descriptors above 2 that the command gets
  * @guard: names that are not to be made
+ * @sockets: Unix sockets that may be connected to, by path
+ * @notify: rules that name the calls which an agent serves
  */
 struct plan {
 	const char **argv;
@@ -200,6 +223,9 @@ struct plan {
 	int *keep_fds;
 	size_t keep_count;
 	struct guard_table guard;
+	struct socket_table sockets;
+	struct seccomp_rule *notify;
+	size_t notify_count;
 };
 
 #endif

@@ -13,6 +13,7 @@
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
+#define SRT_LANDLOCK_SCOPE_ABSTRACT (1ULL << 0)
 #define SRT_LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
 
 /** struct srt_mount_attr - mount_setattr(2) */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* srt.c.guard: which names may not be made; see api_guard.md. */
+/* srt.c.guard: what the agent inside asks; see api_guard.md. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdlib.h>
 
 #include "core/guard_rules.h"
+#include "core/socket_rules.h"
 #include "lua/api.h"
 #include "lua/plan_reader.h"
 
 #define GUARD "srt.guard"
+#define SOCKETS "srt.sockets"
 
 /* struct object - the userdata; owns all it points to */
 struct object {
@@ -68,18 +70,73 @@ static int guard_lua_find(lua_State *L)
 	return 2;
 }
 
+/* struct sockets - the userdata; owns all it points to */
+struct sockets {
+	struct shared *shared;
+	struct socket_table table;
+};
+
+static int sockets_lua_gc(lua_State *L)
+{
+	struct sockets *sockets = luaL_checkudata(L, 1, SOCKETS);
+
+	shared_free(sockets->shared);
+	*sockets = (struct sockets){ 0 };
+	return 0;
+}
+
+/* sockets(sockets) -> object: of a plan's sockets */
+static int sockets_lua_compile(lua_State *L)
+{
+	struct plan_reader reader = { .L = L };
+	struct sockets *sockets;
+
+	luaL_checktype(L, 1, LUA_TTABLE);
+	sockets = lua_newuserdatauv(L, sizeof(*sockets), 0);
+	*sockets = (struct sockets){ 0 };
+	luaL_setmetatable(L, SOCKETS);
+	reader.shared = sockets->shared = shared_new();
+	if (!sockets->shared)
+		return luaL_error(L, "no memory");
+	plan_read_sockets(&reader, 1, &sockets->table);
+	return 1;
+}
+
+/* object:find(path) -> "path", text | "glob", index | nothing */
+static int sockets_lua_find(lua_State *L)
+{
+	struct sockets *sockets = luaL_checkudata(L, 1, SOCKETS);
+	struct socket_rule rule =
+		socket_rules_find(&sockets->table, luaL_checkstring(L, 2));
+
+	if (rule.kind == SOCKET_NONE)
+		return 0;
+	lua_pushstring(L, rule.kind == SOCKET_PATH ? "path" : "glob");
+	if (rule.kind == SOCKET_PATH)
+		lua_pushstring(L, sockets->table.paths[rule.index]);
+	else
+		lua_pushinteger(L, (lua_Integer)rule.index + 1);
+	return 2;
+}
+
 int luaopen_srt_c_guard(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "find", guard_lua_find },
 		{ NULL, NULL },
 	};
+	static const luaL_Reg of_sockets[] = {
+		{ "find", sockets_lua_find },
+		{ NULL, NULL },
+	};
 	static const luaL_Reg functions[] = {
 		{ "compile", guard_lua_compile },
+		{ "sockets", sockets_lua_compile },
 		{ NULL, NULL },
 	};
 
 	api_class(L, GUARD, methods, guard_lua_gc);
+	api_class(L, SOCKETS, of_sockets, sockets_lua_gc);
 	luaL_newlib(L, functions);
 	return 1;
 }

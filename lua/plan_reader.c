@@ -245,9 +245,24 @@ void plan_read_guard(struct plan_reader *r, int index,
 				  sizeof(*guard->globs), &guard->glob_count);
 	guard->names = list_field(r, index, "names", read_name,
 				  sizeof(*guard->names), &guard->name_count);
-	guard->notify =
-		list_field(r, index, "notify", read_rule,
-			   sizeof(*guard->notify), &guard->notify_count);
+}
+
+static void read_socket_glob(struct plan_reader *r, int index, void *out)
+{
+	struct socket_glob *glob = out;
+
+	glob->pattern = text_field(r, index, "pattern", true);
+	glob->top = text_field(r, index, "top", true);
+}
+
+void plan_read_sockets(struct plan_reader *r, int index,
+		       struct socket_table *sockets)
+{
+	sockets->on = true;
+	sockets->paths = strings_field(r, index, "paths", &sockets->path_count);
+	sockets->globs =
+		list_field(r, index, "globs", read_socket_glob,
+			   sizeof(*sockets->globs), &sockets->glob_count);
 }
 
 static void read_listen(struct plan_reader *r, int index, void *out)
@@ -292,6 +307,11 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	if (lua_getfield(L, index, "guard") != LUA_TNIL)
 		plan_read_guard(r, lua_gettop(L), &plan->guard);
 	lua_pop(L, 1);
+	if (lua_getfield(L, index, "sockets") != LUA_TNIL)
+		plan_read_sockets(r, lua_gettop(L), &plan->sockets);
+	lua_pop(L, 1);
+	plan->notify = list_field(r, index, "notify", read_rule,
+				  sizeof(*plan->notify), &plan->notify_count);
 	plan->listen = list_field(r, index, "listen", read_listen,
 				  sizeof(*plan->listen), &plan->listen_count);
 	if (plan->listen_count > PLAN_LISTEN_MAX)

@@ -34,4 +34,8 @@ struct seccomp_rule *plan_read_rules(struct plan_reader *r, int index,
 void plan_read_guard(struct plan_reader *r, int index,
 		     struct guard_table *guard);
 
+/** plan_read_sockets() - a plan's sockets at stack @index; throws */
+void plan_read_sockets(struct plan_reader *r, int index,
+		       struct socket_table *sockets);
+
 #endif

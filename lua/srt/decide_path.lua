@@ -190,6 +190,9 @@ function decide.compile(profile, ctx)
   if profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end
+  require("srt.unix_sockets").add(rules, profile.unix.allowed, function(entry, resolved)
+    return planted(entry, resolved, ctx, roots)
+  end)
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
   if next(rules.allowWrite) then require("srt.special").cover(rules) end
   rules.folds = {}

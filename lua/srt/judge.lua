@@ -95,6 +95,21 @@ local function temporary(self, found)
   return got
 end
 
+-- connect(2) to a Unix socket. One that a process inside listens on can be reached besides.
+local function connect(self, found)
+  local sockets, state = self.plan.sockets, self.rules:at(found.real)
+  if not state.read then return deny(found, state.readRule, "EACCES") end
+  if self.plan.allSockets then return allow(found, { builtin = "network.allowAllUnixSockets" }) end
+  if not sockets then
+    return deny(found, { builtin = "no network.allowUnixSockets" }, "EPERM", "no Unix socket can be made")
+  end
+  if found.type ~= "sock" then return deny(found, answers.READABLE, "ECONNREFUSED", "it is no socket") end
+  local entry = require("srt.unix_sockets").rule(self.rules.sockets, found.real)
+  if not entry then return deny(found, { builtin = "network.allowUnixSockets names no such path" }, "EACCES") end
+  if not state.write then return allow(found, entry) end
+  return deny(found, entry, "EACCES", "the command may write there, so it could be any socket")
+end
+
 -- follow: is a link at the end followed? dots: the action is about a name, which may be missing, and this is what the
 -- kernel says where the path ends in "." or "..", which are none.
 local ACTIONS = {
@@ -120,6 +135,7 @@ local ACTIONS = {
   rename = { dots = "EBUSY", ask = names.rename, two = true },
   exchange = { dots = "EBUSY", ask = names.exchange, two = true },
   link = { dots = "EEXIST", ask = names.link, two = true },
+  connect = { follow = true, ask = connect },
 }
 
 --- How many paths an action takes.

@@ -36,6 +36,14 @@ local function guard_lines(guard, say)
   end
 end
 
+local function socket_lines(sockets, say)
+  for _, path in ipairs(sockets.paths) do say("unix socket: " .. path) end
+  for _, rule in ipairs(sockets.globs) do
+    say("unix socket: " .. (rule.top == "/" and "" or rule.top) .. rule.pattern .. ", where it is read-only")
+  end
+  say("unix socket: those that a process inside listens on")
+end
+
 --- Calls say with each line.
 ---@param plan table
 ---@param say fun(line: string)
@@ -50,6 +58,7 @@ function plan_text.each(plan, say)
   end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
   if plan.guard then guard_lines(plan.guard, say) end
+  if plan.sockets then socket_lines(plan.sockets, say) end
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
   say(plan.landlock and "landlock: writes only beneath " .. table.concat(plan.writable, " ")
     or "landlock: no write layer")
@@ -67,6 +76,7 @@ end
 
 --- The seccomp rules, one line each.
 function plan_text.seccomp(plan, say)
+  for _, rule in ipairs(plan.notify or {}) do say("seccomp: " .. rule.call .. " → the agent") end
   for _, rule in ipairs(plan.seccomp) do
     local args = {}
     for i, arg in ipairs(rule.args) do args[i] = argument_text(arg) end

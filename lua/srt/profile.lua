@@ -205,6 +205,16 @@ local function safe_directories(self, values)
   return out
 end
 
+local function unix_sockets(self, values)
+  local allowed, patterns = {}, self.patterns
+  for _, item in ipairs(list_of(values, "network.allowUnixSockets")) do
+    allowed[#allowed + 1] = path_entry(self, item, "allowUnixSockets")
+  end
+  -- These are not looked for in the tree.
+  self.patterns = patterns
+  return { all = scalar(values, "network.allowAllUnixSockets", false), allowed = allowed }
+end
+
 local function environment(values)
   local set = {}
   local v = values["env.set"]
@@ -265,7 +275,7 @@ function profile.resolve(policy, ctx)
     env = environment(values),
     safeDirectories = safe_directories(self, values),
     limits = budget,
-    unix = { all = scalar(values, "network.allowAllUnixSockets", false) },
+    unix = unix_sockets(self, values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"),

@@ -98,8 +98,8 @@ local network = section("Which destinations are reached, and who decides.", {
   deniedResolvedAddresses = list("range", "Addresses that allowed names may not resolve to."),
   strictAllowlist = flag("Hosts not in allowedDomains are denied without asking decideConnect."),
   allowAllDomains = later(flag("Allows every host that is not denied.")),
-  allowUnixSockets = later(list("string", "Unix sockets that may be connected to.")),
-  allowAllUnixSockets = flag("Lets Unix sockets be made."),
+  allowUnixSockets = list("path", "Unix sockets that may be connected to, by path."),
+  allowAllUnixSockets = flag("Lets Unix sockets be made and connected without asking."),
   allowLocalBinding = flag("Has no effect on Linux.", { warn = "has no effect on Linux: the command has a network "
     .. "of its own, where it may listen on any port" }),
   allowMachLookup = elsewhere(list("string", "Mach services."), MACOS),

@@ -8,6 +8,11 @@ local special = {}
 -- What a start may take for that, in all: some 20 ms.
 local MOST = 20000
 
+-- Connections to it are made by the agent, which asks.
+local function is_allowed(rules, item)
+  return item.type == "sock" and rules.sockets and require("srt.unix_sockets").rule(rules.sockets, item.path)
+end
+
 ---@param rules table of srt.decide_path, its lists complete
 function special.cover(rules)
   local left = MOST
@@ -22,7 +27,7 @@ function special.cover(rules)
   for _, folder in ipairs(folders) do
     local found, more, code = require("srt.c.walk").special(folder.path, left)
     for _, item in ipairs(found or {}) do
-      if not rules.denyRead[item.path] then rules.denyRead[item.path] = folder.entry end
+      if not rules.denyRead[item.path] and not is_allowed(rules, item) then rules.denyRead[item.path] = folder.entry end
       rules.types[item.path] = item.type
     end
     if found then

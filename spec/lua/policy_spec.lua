@@ -223,7 +223,7 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
+    "network = { transparent = true }",
     "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', "limits = { loadBytes = 5 }", 'credentials = { awsPairs = { { accessKeyIdVar = "A" } } }',
   }

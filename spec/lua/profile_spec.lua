@@ -31,7 +31,7 @@ describe("the empty policy", function()
 
   it("has every default filled", function()
     assert.equal("auto", profile.backend)
-    assert.same({ all = false }, profile.unix)
+    assert.same({ all = false, allowed = {} }, profile.unix)
     assert.is_false(profile.nested)
     assert.equal(1000000, profile.limits.callbackInstructions)
     for name, value in pairs(profile.limits) do

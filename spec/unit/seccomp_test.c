@@ -32,7 +32,10 @@
 
 #define NOTIFY SECCOMP_RET_USER_NOTIF
 
-/* NOTIFIED: the program of createGuard, which comes on top of the other one. */
+/*
+ * SOCKETS: Unix sockets by path. NOTIFIED: the program of createGuard, or with
+ * SOCKETS of these, which comes on top of the other one.
+ */
 enum options {
 	PLAIN = 0,
 	ROOT = 1,
@@ -41,6 +44,7 @@ enum options {
 	GROUP_SIGNALS = 8,
 	GUARD = 16,
 	NOTIFIED = 32,
+	SOCKETS = 64,
 };
 
 static const struct {
@@ -147,6 +151,31 @@ static const struct {
 	ROW(GUARD, "landlock_create_ruleset", { 0 }, FAIL(EOPNOTSUPP)),
 	ROW(GUARD, "ioctl", { 0, HIGH | 0x5000940e }, FAIL(ENOTTY)),
 	ROW(GUARD, "openat2", { 0 }, FAIL(ENOSYS)),
+	ROW(SOCKETS, "socket", { AF_UNIX, SOCK_STREAM }, ALLOW),
+	ROW(SOCKETS, "socket", { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC }, ALLOW),
+	ROW(SOCKETS, "socket", { AF_UNIX, SOCK_SEQPACKET }, ALLOW),
+	ROW(SOCKETS, "socket", { AF_UNIX, SOCK_DGRAM }, FAIL(EPERM)),
+	ROW(SOCKETS, "socket", { AF_UNIX, HIGH | SOCK_DGRAM }, FAIL(EPERM)),
+	ROW(SOCKETS, "socket", { HIGH | AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK },
+	    FAIL(EPERM)),
+	/* To the kernel a datagram socket, too. */
+	ROW(SOCKETS, "socket", { AF_UNIX, SOCK_RAW }, FAIL(EPERM)),
+	ROW(SOCKETS, "socket", { AF_UNIX, 0 }, FAIL(EPERM)),
+	ROW(SOCKETS, "socket", { AF_UNIX, 0xf }, FAIL(EPERM)),
+	ROW(SOCKETS, "socket", { AF_INET, SOCK_DGRAM }, ALLOW),
+	ROW(SOCKETS, "socket", { AF_VSOCK, SOCK_STREAM }, FAIL(EAFNOSUPPORT)),
+	ROW(SOCKETS, "socketpair", { AF_UNIX, SOCK_STREAM }, ALLOW),
+	ROW(SOCKETS, "socketpair", { AF_UNIX, SOCK_DGRAM }, FAIL(EPERM)),
+	ROW(SOCKETS | UNIX, "socket", { AF_UNIX, SOCK_DGRAM }, ALLOW),
+	ROW(SOCKETS, "io_uring_setup", { 0 }, FAIL(EPERM)),
+	ROW(NOTIFIED | SOCKETS, "connect", { 0 }, NOTIFY),
+	ROW(NOTIFIED | SOCKETS, "connect", { HIGH }, NOTIFY),
+	ROW(NOTIFIED | SOCKETS, "listen", { 0 }, NOTIFY),
+	ROW(NOTIFIED | SOCKETS, "bind", { 0 }, ALLOW),
+	ROW(NOTIFIED | SOCKETS, "mkdir", { 0 }, ALLOW),
+	ROW(NOTIFIED | SOCKETS | GUARD, "mkdir", { 0 }, NOTIFY),
+	ROW(NOTIFIED | SOCKETS | GUARD, "connect", { 0 }, NOTIFY),
+	ROW(NOTIFIED, "connect", { 0 }, ALLOW),
 	ROW(NOTIFIED, "read", { 0 }, ALLOW),
 	ROW(NOTIFIED, "open", { 0, O_RDWR, 0 }, ALLOW),
 	ROW(NOTIFIED, "open", { 0, O_RDWR | O_CREAT, 0 }, NOTIFY),
@@ -224,13 +253,14 @@ static size_t read_rules(lua_State *L, enum options options)
 
 	snprintf(call, sizeof(call),
 		 "return dofile('%s/../backends/seccomp.lua').%s{root=%s,"
-		 "unix=%s,nested=%s,groupSignals=%s,guard=%s}",
+		 "unix=%s,nested=%s,groupSignals=%s,guard=%s,sockets=%s}",
 		 SPEC_DIR, options & NOTIFIED ? "notified" : "rules",
 		 options & ROOT ? "true" : "false",
 		 options & UNIX ? "true" : "false",
 		 options & NESTED ? "true" : "false",
 		 options & GROUP_SIGNALS ? "true" : "false",
-		 options & GUARD ? "true" : "false");
+		 options & GUARD || options == NOTIFIED ? "true" : "false",
+		 options & SOCKETS ? "true" : "false");
 	assert_int_equal(luaL_dostring(L, call), LUA_OK);
 	count = lua_rawlen(L, -1);
 	assert_in_range(count, 1, MAX_RULES);

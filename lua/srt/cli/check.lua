@@ -132,9 +132,7 @@ end
 
 local function sorted(map)
   local keys = {}
-  for k in pairs(map) do
-    keys[#keys + 1] = k
-  end
+  for k in pairs(map) do keys[#keys + 1] = k end
   table.sort(keys)
   return keys
 end
@@ -155,6 +153,9 @@ local function rest(lines, profile)
   local defaults = schema.root.fields.limits.fields
   lines[#lines + 1] = ("backend: %s"):format(profile.backend)
   if profile.unix.all then lines[#lines + 1] = "Unix sockets: all allowed" end
+  add_block(lines, "Unix sockets to connect to (network.allowUnixSockets)", profile.unix.allowed, function(entry)
+    return entry.path and path_row(entry) or row(entry.given, source.where(entry.origin))
+  end)
   if profile.nested then lines[#lines + 1] = "user namespaces: allowed" end
   if next(profile.env.set) or #profile.env.unset > 0 or profile.env.pass then
     lines[#lines + 1] = "environment:"
@@ -249,8 +250,8 @@ function check.data(profile)
     callbacks = callbacks_data(profile.callbacks),
     credentials = entries_data(require("srt.credentials").rows(profile.credentials), { "what" }),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
-    limits = profile.limits, unix = profile.unix, nested = profile.nested, strict = profile.strict,
-    backend = profile.backend,
+    limits = profile.limits, nested = profile.nested, strict = profile.strict, backend = profile.backend,
+    unix = { all = profile.unix.all, allowed = entries_data(profile.unix.allowed, { "given", "path", "literal" }) },
   }
 end
 

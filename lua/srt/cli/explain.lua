@@ -15,7 +15,8 @@ Says what a command under POLICY is answered when it does ACTION to PATH, as nam
 that made it, the real path after links. Runs nothing.
 
   ACTION     read list stat; write append mmap truncate chmod chown utime setxattr; create mkdir mknod symlink
-             tmpfile; delete unlink rmdir; rename exchange link, which take their paths in pairs
+             tmpfile; delete unlink rmdir; rename exchange link, which take their paths in pairs; connect, to a
+             Unix socket: unix:PATH
   --json     one JSON object a line, one for each path or pair
   --stdin    read actions and their paths from standard input, each ended by a NUL byte; answers as --json
 
@@ -65,6 +66,10 @@ local function questions_of(words)
     if not takes then return nil, unknown(action) end
     local one = { action = action, path = words[i + 1], to = takes == 2 and words[i + 2] or nil }
     if not words[i + takes] then return nil, ("%s takes %d path%s"):format(action, takes, takes == 1 and "" or "s") end
+    if action == "connect" then
+      one.socket = one.path:match("^unix:(.+)$")
+      if not one.socket then return nil, "connect takes unix:PATH" end
+    end
     if one.path == "" or one.to == "" then return nil, "a path can't be empty" end
     list[#list + 1] = one
     i = i + 1 + takes
@@ -142,7 +147,7 @@ function explain.text(question, answer)
     question.to and " to " .. question.to or "", answer.errno and " (" .. answer.errno .. ")" or "")
   say("  by:   %s", rule_text(answer.rule))
   for _, link in ipairs(answer.links) do say("  link: %s -> %s", link.path, link.target) end
-  if answer.real ~= question.path then say("  path: %s", answer.real) end
+  if answer.real ~= (question.socket or question.path) then say("  path: %s", answer.real) end
   if answer.why then say("  note: %s", answer.why) end
   return table.concat(lines, "\n") .. "\n"
 end
@@ -150,7 +155,7 @@ end
 local function tell(ctx, options, facts, deciding, questions)
   local status, json = ALLOWED, require("srt.json")
   for _, question in ipairs(questions) do
-    local answer = deciding:ask(question.action, absolute(question.path, facts.cwd),
+    local answer = deciding:ask(question.action, absolute(question.socket or question.path, facts.cwd),
       question.to and absolute(question.to, facts.cwd))
     if answer.decision ~= "allow" then status = DENIED end
     ctx.out((options.json or options.stdin) and json.encode(data_of(question, answer), true) .. "\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* filesystem.createGuard: an agent that makes names for the sandbox. */
-#include "core/create_guard.h"
+/* An agent inside, which carries out notified calls for the command. */
+#include "core/agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,29 @@
 #include "core/landlock.h"
 #include "core/notify.h"
 #include "core/seccomp.h"
+#include "core/socket_calls.h"
 #include "core/system.h"
+
+static uint64_t spare_caps(const struct plan *plan)
+{
+	uint64_t caps = UINT64_C(1) << CAP_SYS_PTRACE;
+
+	/* It opens the files that sockets are bound to, and is for that only.
+	 */
+	if (plan->sockets.on)
+		caps |= UINT64_C(1) << CAP_NET_ADMIN;
+	return caps;
+}
+
+static uint64_t network_of(int socket)
+{
+	uint64_t cookie = 0;
+	socklen_t size = sizeof(cookie);
+
+	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size)
+		       ? 0
+		       : cookie;
+}
 
 /* Makes the calling process an agent that holds nothing it does not need. */
 static int settle(const struct plan *plan, struct guard *guard, int socket)
@@ -42,22 +64,25 @@ static int settle(const struct plan *plan, struct guard *guard, int socket)
 	}
 	*guard = (struct guard){
 		.keep = plan->id.caps,
+		.spare = spare_caps(plan),
 		.caps = plan->id.caps,
 		.umask = umask(022),
+		.sockets = &plan->sockets,
+		.network = network_of(socket),
 		.view = { .notify = &guard->notify,
 			  .self = getpid(),
 			  .powers = guard_powers,
 			  .data = guard },
 	};
 	(void)umask(guard->umask);
+	guard_heed_alarms();
 	/* Not to be looked into, whatever it was forked from. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || stat("/proc", &st))
 		return -errno;
 	guard->view.proc = st.st_dev;
 	error = guard_rules_compile(&plan->guard, &guard->rules);
 	if (!error)
-		error = caps_drop(plan->id.caps | UINT64_C(1)
-							  << CAP_SYS_PTRACE);
+		error = caps_drop(guard->keep | guard->spare);
 	if (!error)
 		guard_powers(guard, false);
 	return error;
@@ -77,6 +102,20 @@ static int take_listener(struct guard *guard, int socket)
 	return notify_open(&guard->notify, listener);
 }
 
+static void serve(struct guard *guard)
+{
+	const struct seccomp_notif *request = guard->notify.request;
+
+	guard_reap(guard);
+	guard->view.thread = (pid_t)request->pid;
+	if (guard_serves(request->data.nr))
+		guard_serve(guard);
+	else if (socket_serves(request->data.nr))
+		socket_serve(guard);
+	else
+		notify_answer(&guard->notify, -ENOSYS);
+}
+
 static _Noreturn void agent_main(const struct plan *plan, int socket)
 {
 	struct guard guard;
@@ -85,14 +124,14 @@ static _Noreturn void agent_main(const struct plan *plan, int socket)
 	if (!error)
 		error = take_listener(&guard, socket);
 	if (!error)
-		error = guard_filter_enter();
+		error = guard_filter_enter(plan->sockets.on);
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
 	for (;;) {
 		error = notify_receive(&guard.notify);
 		if (!error)
-			guard_serve(&guard);
+			serve(&guard);
 		else if (error != -ENOENT && error != -EINTR)
 			_exit(1);
 	}
@@ -125,14 +164,13 @@ static int part_from_agent(const struct plan *plan)
 	return ruleset < 0 ? -errno : landlock_enter(ruleset);
 }
 
-int create_guard_start(const struct plan *plan, int *agent,
-		       struct failure *failure)
+int agent_start(const struct plan *plan, int *agent, struct failure *failure)
 {
 	int pair[2], error;
 	pid_t pid;
 
 	*agent = -1;
-	if (!plan->guard.on)
+	if (!plan->notify_count)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
@@ -146,12 +184,11 @@ int create_guard_start(const struct plan *plan, int *agent,
 	error = pid < 0 ? pid : part_from_agent(plan);
 	if (error)
 		return failure_set(failure, -error,
-				   "cannot start the agent of createGuard");
+				   "cannot start the agent inside");
 	return 0;
 }
 
-int create_guard_enter(const struct plan *plan, int agent,
-		       struct failure *failure)
+int agent_enter(const struct plan *plan, int agent, struct failure *failure)
 {
 	struct sock_fprog program = { 0 };
 	owned_fd int socket = agent, listener = -1;
@@ -159,8 +196,8 @@ int create_guard_enter(const struct plan *plan, int agent,
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_build(plan->guard.notify, plan->guard.notify_count, 0,
-			      &program, failure);
+	error = seccomp_build(plan->notify, plan->notify_count, 0, &program,
+			      failure);
 	if (error)
 		return error;
 	listener = notify_install(&program);
@@ -174,8 +211,9 @@ int create_guard_enter(const struct plan *plan, int agent,
 	else if (!error)
 		error = -EPIPE;
 	if (error)
-		return failure_set(failure, -error,
-				   "createGuard = \"supervisor\" can't be held "
-				   "here");
+		return failure_set(failure, -error, "%s can't be held here",
+				   plan->guard.on
+					   ? "createGuard = \"supervisor\""
+					   : "network.allowUnixSockets");
 	return 0;
 }

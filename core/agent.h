@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An agent inside, which carries out notified calls for the command. */
+#ifndef SRT_AGENT_H
+#define SRT_AGENT_H
+
+#include "core/plan.h"
+#include "core/util.h"
+
+/**
+ * agent_start() - fork the agent
+ *
+ * It has what the caller has, by inheritance: mounts, root, ids, Landlock
+ * layers, session and terminal; of capabilities, those that the command may
+ * have, CAP_SYS_PTRACE, which it uses only to look into who called, and for
+ * allowUnixSockets CAP_NET_ADMIN in the sandbox's network namespace. It becomes
+ * a child of PID 1, so that it is no child of the command. What comes after it
+ * in the calling process can neither look into it nor, where Landlock knows of
+ * signals, kill it; when it is gone all the same, the calls that it makes fail
+ * (ENOSYS). Context: the process that will be the command, with no_new_privs,
+ * under Landlock, before it drops its capabilities and before seccomp.
+ * @agent: socket to it, owned by the caller; -1 where the plan notifies nothing
+ * Return: 0 or -errno, @failure filled.
+ */
+int agent_start(const struct plan *plan, int *agent, struct failure *failure);
+
+/**
+ * agent_enter() - have the agent serve this process from now on
+ * Context: the process that will be the command, as the last thing before exec.
+ * @agent: from agent_start(); taken over
+ * Return: 0 or -errno, @failure filled.
+ */
+int agent_enter(const struct plan *plan, int agent, struct failure *failure);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent inside: what it knows, and what it may do for a while. */
+#ifndef SRT_GUARD_H
+#define SRT_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/guard_path.h"
+#include "core/guard_rules.h"
+#include "core/notify.h"
+#include "core/own_sockets.h"
+#include "core/plan.h"
+
+/** A call that was answered already, or whose answer is on its way. */
+#define GUARD_ANSWERED 1
+
+/**
+ * struct guard - the agent that makes names and connections for the sandbox
+ * @rules: names that are not to be made
+ * @sockets: borrowed; Unix sockets of the host that may be connected to
+ * @own: those of the sandbox
+ * @network: cookie of its network namespace; 0 where that can't be known
+ * @keep: capabilities that the command may have
+ * @spare: further ones that the agent may raise for a moment
+ * @caps: those that are effective now, but for these moments
+ * @umask: ours now
+ * @workers: processes of ours that wait in a call
+ */
+struct guard {
+	struct notify notify;
+	struct guard_rules rules;
+	const struct socket_table *sockets;
+	struct own_sockets own;
+	uint64_t network;
+	struct guard_view view;
+	uint64_t keep;
+	uint64_t spare;
+	uint64_t caps;
+	mode_t umask;
+	unsigned int workers;
+};
+
+/** guard_raise() - use one of the spare capabilities, or not any more */
+void guard_raise(const struct guard *guard, int cap, bool on);
+
+/** guard_powers() - look into processes (CAP_SYS_PTRACE), or not any more */
+void guard_powers(void *guard, bool on);
+
+/**
+ * guard_become() - make ours what the caller has: umask, no capability more
+ * Return: 0 or -EPERM.
+ */
+int guard_become(struct guard *guard, const struct notify_caller *caller);
+
+/** guard_heed_alarms() - have alarms interrupt what waits, and do no more */
+void guard_heed_alarms(void);
+
+/**
+ * guard_hurry() - what the agent does next may not wait: within a few
+ * milliseconds it is interrupted
+ */
+void guard_hurry(void);
+
+/**
+ * guard_fork() - a process that waits in the agent's place, with the same call
+ *
+ * It is interrupted often, and then has to ask guard_goes_on(). With the agent
+ * it ends, or its copy of the listener would keep calls waiting for nobody.
+ * @most: how many such processes there may be
+ * Return: 0 in that process, its id in the agent, or -errno, -EAGAIN where
+ * there are too many.
+ */
+pid_t guard_fork(struct guard *guard, unsigned int most);
+
+/**
+ * guard_goes_on() - is the call still to be waited for?
+ * Context: a process of guard_fork(). errno is kept.
+ * Return: false where the caller has a signal to see to; does not return where
+ * it is gone.
+ */
+bool guard_goes_on(struct guard *guard);
+
+/** guard_reap() - count who has ended */
+void guard_reap(struct guard *guard);
+
+#endif
