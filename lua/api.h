@@ -31,6 +31,12 @@ struct substitute;
 /** api_substitute() - what a set of srt.c.secret holds, or NULL for another */
 struct substitute *api_substitute(lua_State *L, int index);
 
+/**
+ * api_body() - body(source, max) -> text | nil, message: of a request or response
+ * that is being decided; waits as lua/await.h says
+ */
+int api_body(lua_State *L);
+
 /** api_proxy(), api_sandbox() - what an argument holds; throw on another */
 struct proxy *api_proxy(lua_State *L, int index);
 struct sandbox *api_sandbox(lua_State *L, int index);

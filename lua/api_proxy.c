@@ -745,6 +745,7 @@ int luaopen_srt_c_proxy(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "new", proxy_lua_new },
+		{ "body", api_body },
 		{ NULL, NULL },
 	};
 

@@ -90,6 +90,33 @@ local function file(self, item)
   return out
 end
 
+-- The variables that AWS's tools read, where the policy names no others.
+local AWS = { key = "AWS_ACCESS_KEY_ID", secret = "AWS_SECRET_ACCESS_KEY", token = "AWS_SESSION_TOKEN" }
+
+local function aws_pair(self, item)
+  local given = item.value
+  if not given.accessKeyIdVar or not given.secretAccessKeyVar then
+    return self:problem(item.origin, "it needs accessKeyIdVar and secretAccessKeyVar")
+  end
+  return { key = given.accessKeyIdVar, secret = given.secretAccessKeyVar, token = given.sessionTokenVar,
+    origin = item.origin }
+end
+
+-- A pair that is named has to be masked, or it would be signed with what nobody knows.
+local function check_pairs(self, out)
+  local masked = {}
+  for _, one in ipairs(out.variables) do masked[one.name] = one.mode == "mask" end
+  for _, pair in ipairs(out.aws) do
+    for _, part in ipairs { "key", "secret", "token" } do
+      local name = pair[part]
+      if name and not masked[name] then
+        self:problem(pair.origin, name .. " is not masked in credentials.envVars")
+      end
+    end
+  end
+  if masked[AWS.key] and masked[AWS.secret] then out.aws[#out.aws + 1] = AWS end
+end
+
 local function each(self, values, key, read)
   local list = {}
   for _, item in ipairs(values[key] and values[key].list or {}) do list[#list + 1] = read(self, item) end
@@ -107,6 +134,8 @@ end
 ---@field secrets table[] {name, source, env, path, command, hosts, origin}
 ---@field variables table[] {name, mode, hosts, origin}; hosts nil: all that are allowed
 ---@field files table[] {path, given, mode, hosts, origin}
+---@field aws table[] {key, secret, token}: names of masked variables
+---@field sigv4 table<string, string> kind of signature → "deny" or "passthrough"
 ---@field plaintext boolean masked values may go over plain HTTP
 ---@field active boolean there is anything at all
 
@@ -119,7 +148,13 @@ function credentials.resolve(self, values)
   for _, name in ipairs(names(map)) do secrets[#secrets + 1] = secret(self, name, map[name]) end
   local plaintext = values["credentials.allowPlaintextInject"]
   local out = { secrets = secrets, variables = each(self, values, "credentials.envVars", variable),
-    files = each(self, values, "credentials.files", file), plaintext = plaintext and plaintext.value or false }
+    files = each(self, values, "credentials.files", file), plaintext = plaintext and plaintext.value or false,
+    aws = each(self, values, "credentials.awsPairs", aws_pair), sigv4 = {} }
+  check_pairs(self, out)
+  for _, kind in ipairs { "streaming", "presigned", "sigv4a" } do
+    local v = values["credentials.sigv4." .. kind]
+    out.sigv4[kind] = v and v.value or "deny"
+  end
   out.active = #out.secrets > 0 or #out.variables > 0 or #out.files > 0
   return out
 end

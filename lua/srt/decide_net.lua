@@ -162,9 +162,14 @@ local ANY_NAME = "name"
 function Decider:request(question, call)
   local decision = require("srt.decide_request").decide(self, question, call or decide_net.nobody)
   if decision.action ~= "allow" or not self.vault then return decision end
-  local fill, scrub = self.vault:sets(decision.host, decision.port, question.scheme or "http")
+  local changes, problem = self.vault:finish(decision, question)
+  if not changes then
+    return deny({ reason = ("%s %s can't go out: %s"):format(shown(question.method),
+      target(decision.host, decision.port), problem), rule = "credentials", host = decision.host,
+      port = decision.port })
+  end
   -- A remembered decision is not ours to change.
-  return setmetatable({ fill = fill, scrub = scrub }, { __index = decision })
+  return setmetatable(changes, { __index = decision })
 end
 
 ---Decides the response to a request whose decision had a review.

@@ -140,10 +140,10 @@ local SIGV4 = node("enum", "What happens to such requests.", { values = { "deny"
 local credentials = section("Credentials that are hidden or masked.", {
   envVars = list(record(SOURCE), "In the environment."), files = list(record(SOURCE), "In files."),
   allowPlaintextInject = flag("Puts values into plain HTTP too."),
-  awsPairs = later(list(record({ accessKeyIdVar = node("name"), secretAccessKeyVar = node("name"),
-    sessionTokenVar = node("name") }), "Variables that form an AWS key.")),
-  sigv4 = later(section("AWS signatures that can't be made again.",
-    { streaming = SIGV4, presigned = SIGV4, sigv4a = SIGV4 })),
+  awsPairs = list(record({ accessKeyIdVar = node("name"), secretAccessKeyVar = node("name"),
+    sessionTokenVar = node("name") }), "Masked variables that form an AWS key."),
+  sigv4 = section("AWS signatures that can't be made again.",
+    { streaming = SIGV4, presigned = SIGV4, sigv4a = SIGV4 }),
 })
 
 local secrets = map(record({

@@ -78,11 +78,21 @@ local function read_variables(self, found, env)
       local item, problem = keep(self, "credentials.envVars: " .. one.name, value, one.hosts)
       if not item then return problem .. "; deny it instead" end
       item.inject = true
+      self.variables[one.name] = item
     end
     -- What is denied is not to be met in another variable either.
     if one.mode == "deny" and value and not check(value) then
       local item = keep(self, one.name, value, {})
       item.hosts = function() return nil end
+    end
+  end
+end
+
+local function read_pairs(self, found)
+  for _, pair in ipairs(found.aws) do
+    local key, secret = self.variables[pair.key], self.variables[pair.secret]
+    if key and secret then
+      self.pairs[#self.pairs + 1] = { key = key, secret = secret, token = pair.token and self.variables[pair.token] }
     end
   end
 end
@@ -115,11 +125,13 @@ function secrets.open(profile, env)
   local ok, message = require("srt.c.secret").hide()
   if not ok then return nil, "the process can't be hidden: " .. message end
   local self = setmetatable({ all = {}, items = {}, named = {}, hidden = {}, byValue = {}, known = {},
+    variables = {}, pairs = {}, sigv4 = found.sigv4,
     allowed = domain.compile(profile.network.allowed), plaintext = found.plaintext,
     plainSet = profile.network.allowPlaintextHeaderSet }, Vault)
   message = read_secrets(self, found, env) or read_variables(self, found, env)
     or read_files(self, profile.filesystem.masked)
   if message then return nil, message end
+  read_pairs(self, found)
   -- Longer ones first: one may be part of another.
   table.sort(self.all, function(a, b) return #a.sentinel > #b.sentinel end)
   return self
@@ -208,12 +220,20 @@ function Vault:value(name, host, port, scheme)
   return item.kept.value()
 end
 
+---Is a masked value put into requests that go there?
+---@param item table
+---@param where {host: string, port: integer, scheme: string}
+---@return boolean
+function Vault:injects(item, where)
+  return item.inject and (where.scheme == "https" or self.plaintext) and item.hosts(where.host, where.port) ~= nil
+end
+
 local function build(self, host, port, scheme)
   local fill, scrub = {}, {}
   for _, item in ipairs(self.items) do
     if item.hosts(host, port) then
       local kept = item.kept
-      if item.inject and (scheme == "https" or self.plaintext) then
+      if self:injects(item, { host = host, port = port, scheme = scheme }) then
         fill[kept.sentinel] = { from = kept.sentinel, to = kept.value() }
       end
       for _, form in ipairs(sentinel.forms(kept.value(), kept.sentinel)) do scrub[form.from] = form end
@@ -228,6 +248,31 @@ local function build(self, host, port, scheme)
 end
 
 local REMEMBERED = 1000 -- destinations
+
+local function with(set, more)
+  local out, named = table.move(more, 1, #more, 1, {}), {}
+  for _, header in ipairs(more) do named[header.name:lower()] = true end
+  for _, header in ipairs(set or {}) do
+    if not named[header.name:lower()] then out[#out + 1] = header end
+  end
+  return out
+end
+
+---What becomes of an allowed request: what is put in and taken out, or a new signature.
+---@param decision table of srt.decide_request
+---@param question table
+---@return table? changes of the decision: fill, scrub, set
+---@return string? problem the request must not go out
+function Vault:finish(decision, question)
+  local where = { host = decision.host, port = decision.port, scheme = question.scheme or "http" }
+  local fill, scrub = self:sets(where.host, where.port, where.scheme)
+  if not fill then return { scrub = scrub } end
+  local signed, problem = require("srt.resign").request(self, decision, question, where)
+  if problem then return nil, problem end
+  if not signed then return { fill = fill, scrub = scrub } end
+  -- What was signed is what goes out: nothing else is put in.
+  return { scrub = scrub, set = with(decision.set, signed) }
+end
 
 ---What is put into requests to a host, and taken out of its answers.
 ---@param host string canonical

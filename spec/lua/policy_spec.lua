@@ -225,7 +225,7 @@ describe("keys that can't be held yet", function()
   local later = {
     "network = { transparent = true }",
     "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
-    'backend = "bwrap"', "limits = { loadBytes = 5 }", 'credentials = { awsPairs = { { accessKeyIdVar = "A" } } }',
+    'backend = "bwrap"', "limits = { loadBytes = 5 }",
   }
   for _, text in ipairs(later) do
     it("are listed: " .. text, function()
