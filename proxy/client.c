@@ -164,6 +164,8 @@ static bool step_wait(struct client *client)
 {
 	const char *reason;
 
+	if (client->state == CLIENT_ASK && collect_request(client))
+		return true;
 	if (client->stream.eof &&
 	    exchange_check_body(client, &reason) == HTTP1_MORE)
 		client_close(client, false);
@@ -312,6 +314,10 @@ static uint64_t deadline_of(const struct client *client)
 		return client->since + client->proxy->tls->with.handshake_ms;
 	case CLIENT_DRAIN:
 		return client->since + PROXY_DRAIN_MS;
+	case CLIENT_EXCHANGE:
+		if (exchange->response == RESPONSE_ASK && !exchange->got.wanted)
+			return 0;
+		break;
 	case CLIENT_TUNNEL: /* of a raw one both ends are on this machine */
 		if (exchange->raw)
 			return 0;
@@ -431,7 +437,8 @@ static void client_settle(struct client *client)
 	unsigned int errors = client_errors(client);
 
 	if (exchange && exchange->up)
-		stream_want(exchange->up, !stream_pending(&client->stream));
+		stream_want(exchange->up, !stream_pending(&client->stream) &&
+						  review_reads(exchange));
 	stream_want(&client->stream, wants_input(client));
 	client_arm(client);
 	if (client_errors(client) != errors)

@@ -13,22 +13,28 @@ void exchange_forget(struct exchange *exchange)
 	exchange->socks = NULL;
 }
 
-void exchange_free(struct exchange *exchange)
+void exchange_cancel(struct exchange *exchange)
 {
+	const struct proxy_opener *opener = &exchange->opener;
 	const struct proxy_hooks *hooks;
 
+	if (!exchange->ask.open)
+		return;
+	exchange->ask.open = false;
+	hooks = &exchange->ask.client->proxy->hooks;
+	if (opener->open)
+		opener->cancelled(opener->context, &exchange->ask);
+	else if (hooks->cancelled)
+		hooks->cancelled(hooks->context, &exchange->ask);
+}
+
+void exchange_free(struct exchange *exchange)
+{
 	if (!exchange)
 		return;
-	if (exchange->ask.open) {
-		const struct proxy_opener *opener = &exchange->opener;
-
-		exchange->ask.open = false;
-		hooks = &exchange->ask.client->proxy->hooks;
-		if (opener->open)
-			opener->cancelled(opener->context, &exchange->ask);
-		else if (hooks->cancelled)
-			hooks->cancelled(hooks->context, &exchange->ask);
-	}
+	exchange_cancel(exchange);
+	review_end(exchange);
+	collect_end(exchange);
 	if (exchange->dial)
 		dial_cancel(exchange->dial);
 	if (exchange->tunnel)

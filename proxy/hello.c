@@ -162,13 +162,15 @@ static enum hello_kind gather(struct hello *hello, struct reader from,
 
 	*size = 0;
 	while (*size < wanted) {
+		unsigned int kind, major;
 		struct reader part;
 		size_t room;
 
 		if (from.size < RECORD_HEAD)
 			return HELLO_MORE;
-		if (number(&from, 1) != RECORD_HANDSHAKE ||
-		    number(&from, 1) != 3)
+		kind = number(&from, 1);
+		major = number(&from, 1);
+		if (kind != RECORD_HANDSHAKE || major != 3)
 			return fail(hello, "no handshake record"), HELLO_BAD;
 		number(&from, 1);
 		room = number(&from, 2);
@@ -216,20 +218,33 @@ static bool has_version(struct proxy_text line)
 	return false;
 }
 
+static bool begins(struct proxy_text text, const char *with)
+{
+	size_t size = strlen(with);
+
+	return text.size >= size && strncasecmp(text.data, with, size) == 0;
+}
+
 /* HTTP/0.9 has no version, and some servers still take it. */
 static bool has_target(struct proxy_text line)
 {
-	size_t at = 0;
+	struct proxy_text rest = line;
 
-	while (at < line.size && line.data[at] != ' ' && line.data[at] != '\t')
-		at++;
-	while (at < line.size &&
-	       (line.data[at] == ' ' || line.data[at] == '\t'))
-		at++;
-	return at < line.size &&
-	       (line.data[at] == '/' ||
-		(line.size - at >= 4 &&
-		 strncasecmp(line.data + at, "http", 4) == 0));
+	while (rest.size && *rest.data != ' ' && *rest.data != '\t') {
+		rest.data++;
+		rest.size--;
+	}
+	while (rest.size && (*rest.data == ' ' || *rest.data == '\t')) {
+		rest.data++;
+		rest.size--;
+	}
+	return begins(rest, "/") || begins(rest, "http:") ||
+	       begins(rest, "https:");
+}
+
+static bool is_visible(char byte)
+{
+	return (unsigned char)byte > ' ' && (unsigned char)byte < 0x7f;
 }
 
 /* Can this be the beginning of a request line? */
@@ -237,7 +252,7 @@ static bool has_method(struct proxy_text line)
 {
 	size_t at = 0;
 
-	while (at < line.size && line.data[at] > ' ' && line.data[at] < 0x7f)
+	while (at < line.size && is_visible(line.data[at]))
 		at++;
 	return at <= HELLO_METHOD_MAX &&
 	       (at == line.size || line.data[at] == ' ' ||

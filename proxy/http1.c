@@ -129,7 +129,7 @@ static bool check_host(const struct http1_request *request,
 		       http1_refuse(refusal, 421,
 				    "Host differs from the tunnel's target");
 	if (!proxy_text_same(host, request->host) || port != request->port)
-		return http1_refuse(refusal, 400,
+		return http1_refuse(refusal, 421,
 				    "Host differs from the request target");
 	return true;
 }

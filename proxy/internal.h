@@ -41,7 +41,8 @@ struct proxy {
 	LIST_HEAD(client_list, client) clients;
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
-	struct tls *tls; /* NULL: nothing is terminated */
+	struct tls *tls;   /* NULL: nothing is terminated */
+	struct pbuf strip; /* a comma list of names */
 	char *scratch;
 	size_t held; /* by the buffers of all streams */
 	size_t refs;
@@ -79,8 +80,37 @@ struct fixed {
 	struct proxy_opener opener;
 };
 
+/**
+ * struct collected - what was read of a body before the verdict
+ * @bytes: without framing; @decoded: also without its coding
+ * @max: more than that need not be read now
+ * @held: of the proxy's count
+ * @wanted: reading goes on
+ * @full: the proxy holds too much, so reading ended
+ * @over: it ended with the connection
+ * @done, @context: told when reading ends
+ */
+struct collected {
+	struct pbuf bytes;
+	struct pbuf decoded;
+	size_t max;
+	size_t held;
+	bool wanted;
+	bool full;
+	bool over;
+	void (*done)(void *context);
+	void *context;
+};
+
 /* Where the response of an exchange stands. */
-enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
+enum response_state {
+	RESPONSE_HEAD,
+	RESPONSE_ASK, /* the verdict on it is awaited */
+	RESPONSE_BODY,
+	RESPONSE_DONE,
+};
+
+struct review;
 
 /**
  * struct exchange - one request or tunnel and its answer
@@ -109,6 +139,13 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @terminated: counts among the tunnels that are
  * @via: the proxy to leave by, from the verdict; owned; NULL for none
  * @by_parent: @up leads to that proxy, which gets the absolute form
+ * @sent, @got: of the request's and the response's body, before a verdict
+ * @reviewed: the response is asked about; @token belongs to that; then @head
+ *	is kept until there is an answer
+ * @review: the response meanwhile
+ * @continued: we have told the client to send its body
+ * @discard: the client's body goes nowhere
+ * @no_trailers: those of the response don't pass
  */
 struct exchange {
 	struct proxy_ask ask;
@@ -147,6 +184,14 @@ struct exchange {
 	bool refuse_opaque;
 	bool granted;
 	bool terminated;
+	struct collected sent;
+	struct collected got;
+	struct review *review;
+	int token;
+	bool reviewed;
+	bool continued;
+	bool discard;
+	bool no_trailers;
 	struct proxy_opener opener;
 	const struct inner *inner;
 	struct proxy_via *via;
@@ -257,6 +302,9 @@ void exchange_ask(struct client *client);
 
 void exchange_free(struct exchange *exchange);
 
+/** exchange_cancel() - whoever was asked need not answer any more */
+void exchange_cancel(struct exchange *exchange);
+
 /** exchange_check_body() - look at the body bytes held, without using them */
 enum http1_step exchange_check_body(const struct client *client,
 				    const char **reason);
@@ -271,6 +319,25 @@ bool exchange_check_early(struct client *client);
 
 /** decision_ends() - must the connection end behind an answer of our own? */
 bool decision_ends(const struct client *client);
+
+/** decision_deny(), decision_answer() - what the client gets instead */
+void decision_deny(struct client *client, const struct proxy_verdict *verdict);
+void decision_answer(struct client *client,
+		     const struct proxy_verdict *verdict);
+
+/** decision_unusable() - fail closed: 502 */
+void decision_unusable(struct client *client, const char *wrong);
+
+/* collect.c: bodies that are read before the verdict */
+
+/** collect_request() - move on; true when something changed */
+bool collect_request(struct client *client);
+
+/** collect_response() - the same for upstream's */
+bool collect_response(struct client *client);
+
+/** collect_end() - free all that was collected; no one is told any more */
+void collect_end(struct exchange *exchange);
 
 /* upstream.c: the other side of an exchange */
 
@@ -330,6 +397,8 @@ void shake_up_expire(struct client *client);
 
 /** shake_fail() - an alert in clear text, before there is TLS; then the end */
 void shake_fail(struct client *client, unsigned char alert, const char *cause);
+/** upstream_drop() - close the connection without a word to the client */
+void upstream_drop(struct exchange *exchange);
 
 /* forward_head.c: what goes up first */
 
@@ -339,6 +408,13 @@ const char *forward_head(struct exchange *exchange,
 
 /** forward_check_edits() - NULL, or why such headers cannot be set */
 const char *forward_check_edits(const struct proxy_verdict *verdict);
+
+/** forward_edited() - is the field set or removed by the verdict? */
+bool forward_edited(const struct proxy_verdict *verdict,
+		    struct proxy_text name);
+
+/** forward_of_body() - a field that is about the very bytes of a body */
+bool forward_of_body(struct proxy_text name);
 
 /** head_add() - a header line; head_add_framing() - those of the body */
 void head_add(struct pbuf *out, const struct proxy_header *header);
@@ -357,17 +433,64 @@ void forward_fail(struct client *client, unsigned int status,
 /** forward_piece() - bytes of a body, as a chunk where @chunked */
 void forward_piece(struct stream *to, bool chunked, struct proxy_text piece);
 
+/** forward_listed() - is a name in a comma list? */
+bool forward_listed(const struct pbuf *list, struct proxy_text name);
+
+/**
+ * forward_begun() - add to the head what goes up with it: a new body, or as
+ * much of the client's as was read
+ */
+void forward_begun(struct exchange *exchange, struct proxy_text body);
+
 /**
  * forward_end() - what ends a chunked body
  * @trailers: the section as it came, freed
- * @announced: the only names that may pass, NULL for all that may trail
+ * @announced: the only names that may pass, or NULL for all that may trail and
+ *	are not in
+ * @strip: a comma list
  */
-void forward_end(struct stream *to, bool chunked, struct pbuf *trailers,
-		 const struct pbuf *announced);
+void forward_end(struct pbuf *out, bool chunked, struct pbuf *trailers,
+		 const struct pbuf *announced, const struct pbuf *strip);
 
 /* response.c: the way down */
 
 bool response_step(struct client *client);
+
+/* response_head.c: what goes down first */
+
+/**
+ * response_begin() - send the head of a final response, and a new body
+ * @edits: NULL for none
+ */
+void response_begin(struct client *client,
+		    const struct http1_response *response,
+		    const struct proxy_verdict *edits);
+
+/** response_interim() - pass a 1xx on, or become a tunnel (101) */
+void response_interim(struct client *client,
+		      const struct http1_response *response,
+		      const struct proxy_verdict *edits);
+
+/** response_framing() - how the body comes in; first of all */
+void response_framing(struct exchange *exchange,
+		      const struct http1_response *response);
+
+/* review.c: responses that are asked about */
+
+/**
+ * review_begin() - keep a response until there is a verdict on it
+ * @head: copied; was read as a response already, with @fields fields
+ */
+void review_begin(struct client *client, struct proxy_text head, size_t fields);
+
+bool review_step(struct client *client);
+void review_answer(struct client *client, const struct proxy_verdict *verdict);
+
+/** review_end() - no review any more: free it, forget the token */
+void review_end(struct exchange *exchange);
+
+/** review_reads() - does upstream's connection have to be read? */
+bool review_reads(const struct exchange *exchange);
 
 /* relay.c: tunnels */
 
@@ -427,6 +550,12 @@ void denial_target(struct pbuf *out, const struct http1_request *request);
 
 /** denial_body() - the body of a reply that has a reason and none of its own */
 void denial_body(struct pbuf *out, const struct reply *reply);
+
+/** reply_phrase() - the standard one of a status */
+const char *reply_phrase(unsigned int status);
+
+/** reply_add_phrase() - what ends a status line; control bytes are left out */
+void reply_add_phrase(struct pbuf *out, const char *phrase);
 
 /**
  * reply_send() - queue an answer and leave the exchange; a raw client is reset

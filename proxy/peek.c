@@ -70,6 +70,7 @@ static bool stay_opaque(struct client *client)
 		exchange->terminated = false;
 		client->proxy->tls->count--;
 	}
+	exchange_forget(exchange);
 	client_enter(client, CLIENT_TUNNEL);
 	return true;
 }

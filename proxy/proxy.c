@@ -42,8 +42,16 @@ void proxy_release(struct proxy *proxy)
 	if (--proxy->refs)
 		return;
 	tls_free(proxy->tls);
+	pbuf_free(&proxy->strip);
 	free(proxy->scratch);
 	free(proxy);
+}
+
+int proxy_strip(struct proxy *proxy, const char *name)
+{
+	pbuf_text_add(&proxy->strip, proxy_text_of(name));
+	pbuf_add(&proxy->strip, ",", 1);
+	return proxy->strip.failed ? -ENOMEM : 0;
 }
 
 void proxy_log(struct proxy *proxy, const char *format, ...)

@@ -6,42 +6,10 @@
 
 #include "proxy/internal.h"
 #include "proxy/stream_private.h"
-#include "proxy/tls_engine.h"
-#include "proxy/verify.h"
+#include "proxy/stream_tls_private.h"
 
 /* What a peer may send while it takes nothing of what it is answered. */
 enum { RAW_MAX = 65536 };
-
-/**
- * struct stream_tls - of one stream; the contexts point into it: never moved
- * @engine: that of @server or @client
- * @leaf: of a server, a reference
- * @verify: of a client, owned, until the handshake is over
- * @distrust: why @verify refused; owned
- * @raw: records that the engine can't take before its own are written
- * @failed: BR_ERR_* of the engine; @cut: the peer left without a close_notify
- * @closed: our close_notify was asked for
- */
-struct stream_tls {
-	br_ssl_engine_context *engine;
-	union {
-		br_ssl_server_context server;
-		br_ssl_client_context client;
-	};
-	const struct authority_leaf *leaf;
-	struct verify *verify;
-	struct tls_auth auth;
-	struct pbuf raw;
-	char *distrust;
-	int failed;
-	bool is_server;
-	bool ready;
-	bool closed;
-	bool cut;
-	unsigned char buffer[BR_SSL_BUFSIZE_BIDI];
-};
-
-static void feed(struct stream *stream, struct proxy_text data);
 
 static bool may(const struct stream_tls *tls, unsigned int what)
 {
@@ -69,7 +37,7 @@ static void on_sealed(uv_write_t *request, int status)
 		struct pbuf raw = tls->raw;
 
 		tls->raw = (struct pbuf){ 0 };
-		feed(stream, pbuf_text(&raw));
+		stream_tls_feed(stream, pbuf_text(&raw));
 		pbuf_free(&raw);
 		stream_account(stream);
 	}
@@ -147,16 +115,6 @@ static void send_alert(struct stream *stream)
 						      sizeof(alert) });
 }
 
-/* What only a handshake needs. */
-static void drop_proof(struct stream_tls *tls)
-{
-	authority_leaf_put(tls->leaf);
-	tls->leaf = NULL;
-	verify_free(tls->verify);
-	free(tls->verify);
-	tls->verify = NULL;
-}
-
 /* Notes what became of the engine: handshake over, end, or failure. */
 static void look(struct stream *stream)
 {
@@ -164,7 +122,7 @@ static void look(struct stream *stream)
 
 	if (!tls->ready && may(tls, BR_SSL_SENDAPP)) {
 		tls->ready = true;
-		drop_proof(tls);
+		stream_tls_drop_proof(tls);
 	}
 	if (stream->eof || stream->read_error || !may(tls, BR_SSL_CLOSED))
 		return;
@@ -235,7 +193,7 @@ static void keep_raw(struct stream *stream, struct proxy_text data)
 	pbuf_free(raw);
 }
 
-static void feed(struct stream *stream, struct proxy_text data)
+void stream_tls_feed(struct stream *stream, struct proxy_text data)
 {
 	struct stream_tls *tls = stream->tls;
 	size_t room;
@@ -270,7 +228,7 @@ void stream_tls_read(struct stream *stream, struct proxy_text data)
 	if (stream->tls->raw.size)
 		keep_raw(stream, data);
 	else
-		feed(stream, data);
+		stream_tls_feed(stream, data);
 	/* Of input the owner was told; by now it may be another. */
 	if (stream->tls->ready != ready || stream->eof || stream->read_error)
 		stream_wake(stream);
@@ -287,131 +245,4 @@ void stream_tls_cut(struct stream *stream)
 		stream->read_error = UV_ECONNRESET;
 		tls->cut = true;
 	}
-}
-
-bool stream_tls_ready(const struct stream *stream)
-{
-	return stream->tls->ready;
-}
-
-bool stream_tls_session(const struct stream *stream,
-			br_ssl_session_parameters *out)
-{
-	const struct stream_tls *tls = stream->tls;
-
-	if (!tls->ready || tls->failed)
-		return false;
-	br_ssl_engine_get_session_parameters(tls->engine, out);
-	return out->session_id_len > 0;
-}
-
-const char *stream_tls_reason(const struct stream *stream)
-{
-	const struct stream_tls *tls = stream->tls;
-
-	if (!tls || (!tls->failed && !tls->cut))
-		return "";
-	if (tls->distrust)
-		return tls->distrust;
-	if (tls->failed || (tls->cut && tls->auth.asked && !tls->ready))
-		return tls_engine_error(tls->failed, tls->is_server,
-					tls->auth.asked && !tls->ready);
-	return tls->ready ? "ended the connection without TLS's close_notify"
-			  : "ended the connection within the TLS handshake";
-}
-
-size_t stream_tls_held(const struct stream *stream)
-{
-	const struct stream_tls *tls = stream->tls;
-
-	return tls ? sizeof(*tls) + tls->raw.capacity : 0;
-}
-
-void stream_tls_free(struct stream *stream)
-{
-	struct stream_tls *tls = stream->tls;
-
-	if (!tls)
-		return;
-	stream->tls = NULL;
-	drop_proof(tls);
-	pbuf_free(&tls->raw);
-	free(tls->distrust);
-	/* Keys, and what came in plain. */
-	explicit_bzero(tls, sizeof(*tls));
-	free(tls);
-}
-
-/* The buffer's pages come when they are used. */
-static struct stream_tls *new_tls(void)
-{
-	struct stream_tls *tls = malloc(sizeof(*tls));
-
-	if (tls)
-		memset(tls, 0, offsetof(struct stream_tls, buffer));
-	return tls;
-}
-
-/* What had come belongs to TLS. */
-static void attach(struct stream *stream, struct stream_tls *tls)
-{
-	struct proxy_text input = stream_input(stream);
-	struct pbuf kept = stream->in;
-
-	if (!kept.size)
-		stream->fresh = (struct proxy_text){ NULL, 0 };
-	stream->in = (struct pbuf){ 0 };
-	stream->tls = tls;
-	/* No engine has anything to show before its peer has heard of it. */
-	feed(stream, input);
-	pbuf_free(&kept);
-	stream_account(stream);
-}
-
-int stream_tls_server(struct stream *stream, const struct authority_leaf *leaf,
-		      br_ssl_session_cache_lru *cache)
-{
-	struct stream_tls *tls = new_tls();
-
-	if (!tls) {
-		authority_leaf_put(leaf);
-		return -ENOMEM;
-	}
-	tls->leaf = leaf;
-	tls->is_server = true;
-	tls->engine = &tls->server.eng;
-	tls_engine_server(&tls->server, leaf, cache);
-	br_ssl_engine_set_buffer(tls->engine, tls->buffer, sizeof(tls->buffer),
-				 1);
-	br_ssl_server_reset(&tls->server);
-	attach(stream, tls);
-	return 0;
-}
-
-int stream_tls_client(struct stream *stream, const struct trust *trust,
-		      const char *host, const br_ssl_session_parameters *resume)
-{
-	struct stream_tls *tls = new_tls();
-	struct verify *verify = calloc(1, sizeof(*verify));
-	unsigned char address[sizeof(struct in6_addr)];
-	bool named = uv_inet_pton(AF_INET, host, address) != 0 &&
-		     uv_inet_pton(AF_INET6, host, address) != 0;
-
-	if (!tls || !verify) {
-		free(tls);
-		free(verify);
-		return -ENOMEM;
-	}
-	verify_init(verify, trust, host);
-	tls->verify = verify;
-	tls->engine = &tls->client.eng;
-	tls_engine_client(&tls->client, &verify->class, &tls->auth);
-	br_ssl_engine_set_buffer(tls->engine, tls->buffer, sizeof(tls->buffer),
-				 1);
-	if (resume)
-		br_ssl_engine_set_session_parameters(tls->engine, resume);
-	/* RFC 6066 3: no addresses. The verifier knows whom it expects. */
-	br_ssl_client_reset(&tls->client, named ? host : NULL, resume != NULL);
-	attach(stream, tls);
-	return 0;
 }

@@ -169,9 +169,10 @@ void upstream_open(struct client *client)
 		upstream_dial(client);
 }
 
-/* Drops the connection without a word to the client. */
-static void drop(struct exchange *exchange)
+void upstream_drop(struct exchange *exchange)
 {
+	if (!exchange->up)
+		return;
 	exchange->up->owner = NULL;
 	exchange->up->wake = NULL;
 	stream_close(exchange->up, false);
@@ -188,7 +189,7 @@ bool upstream_retry(struct client *client)
 		return false;
 	proxy_log(client->proxy, "retry %s:%u (a kept connection had ended)",
 		  exchange->host, exchange->request.port);
-	drop(exchange);
+	upstream_drop(exchange);
 	exchange->reused = false;
 	upstream_dial(client);
 	return true;
@@ -202,7 +203,7 @@ void upstream_release(struct client *client)
 	/* Bytes behind a response belong to no request of ours. */
 	if (!exchange->reusable || stream_pending(up) ||
 	    stream_input(up).size) {
-		drop(exchange);
+		upstream_drop(exchange);
 		return;
 	}
 	exchange->up = NULL;

@@ -27,4 +27,16 @@ function tunnel.compile(network, filters)
   end
 end
 
+---The decision of a request in a tunnel that was allowed: the tunnel's holds.
+---@param decider table of srt.decide_net
+---@param question table of a request
+---@return table decision
+function tunnel.inside(decider, question)
+  local host, port = question.host, question.port
+  local ports = decider.known[host]
+  local known = ports and ports[port] or { action = "allow", rule = "its tunnel was allowed", host = host, port = port }
+  local via = decider.route and decider.route(host, port, question.protocol)
+  return via and setmetatable({ via = via }, { __index = known }) or known
+end
+
 return tunnel

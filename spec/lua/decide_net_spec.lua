@@ -195,7 +195,7 @@ describe("a request", function()
 
   it("is denied when a callback fails or answers nonsense", function()
     for _, body in ipairs({ "error('x')", "return nil", "return", "return 'yes'", "return 0", "return {}",
-      "return srt.allow { setBody = 'x' }", "return srt.allow { setHeaders = { ['A B'] = 'x' } }" }) do
+      "return srt.allow { setBody = 5 }", "return srt.allow { setHeaders = { ['A B'] = 'x' } }" }) do
       local got = request("filterRequest = function() " .. body .. " end")
       assert.equal("deny", got.action, body)
       assert.is_true(got.fault, body)

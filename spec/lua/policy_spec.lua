@@ -224,7 +224,7 @@ end)
 describe("keys that can't be held yet", function()
   local later = {
     'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
-    "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
+    "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
     'credentials = { envVars = { { name = "A", mode = "deny" } } }',
   }

@@ -56,6 +56,7 @@ static const struct row {
 	{ "line-smtp", HELLO_OTHER, NULL, false },
 	{ "line-redis", HELLO_OTHER, NULL, false },
 	{ "line-memcached", HELLO_OTHER, NULL, false },
+	{ "line-word-http", HELLO_OTHER, NULL, false },
 	{ "line-rtsp", HELLO_OTHER, NULL, false },
 	{ "line-binary", HELLO_OTHER, NULL, false },
 	{ "line-word", HELLO_OTHER, NULL, false },
