@@ -98,19 +98,24 @@ local function read_pairs(self, found)
 end
 
 -- The content of a masked file: its first and last white space stays.
+local function read_file(self, entry, one)
+  local text, message = require("srt.c.sys").readfile(one.path, MOST_BYTES)
+  if text then
+    local before, value, after = text:match("^(%s*)(.-)(%s*)$")
+    local item, problem = keep(self, "credentials.files: " .. one.given, value, one.hosts)
+    if not item then return problem .. "; deny it instead" end
+    item.inject = true
+    entry.content = before .. item.kept.sentinel .. after
+  elseif require("srt.c.sys").lstat(one.path) then
+    return ("credentials.files: %s can't be masked: %s"):format(one.given, message)
+  end
+end
+
+-- Others that are masked show certificates.
 local function read_files(self, entries)
   for _, entry in ipairs(entries) do
-    local one = entry.credential
-    local text, message = require("srt.c.sys").readfile(one.path, MOST_BYTES)
-    if text then
-      local before, value, after = text:match("^(%s*)(.-)(%s*)$")
-      local item, problem = keep(self, "credentials.files: " .. one.given, value, one.hosts)
-      if not item then return problem .. "; deny it instead" end
-      item.inject = true
-      entry.content = before .. item.kept.sentinel .. after
-    elseif require("srt.c.sys").lstat(one.path) then
-      return ("credentials.files: %s can't be masked: %s"):format(one.given, message)
-    end
+    local message = entry.credential and read_file(self, entry, entry.credential)
+    if message then return message end
   end
 end
 
