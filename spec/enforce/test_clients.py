@@ -3,7 +3,6 @@
 
 The site is on an address that the policy names without a port, so there is no way to it but the proxy.
 """
-import os
 import re
 import subprocess
 
@@ -208,21 +207,6 @@ for url in sys.argv[1:]:
                 if code:
                     self.assertIn("403", got.out)
             self.assertIn("/m2/t/parent/1/parent-1.pom", site.seen)
-
-    @as_everyone
-    def test_apt_and_others_by_their_libraries(self):
-        # Perl's and Ruby's own clients read the lower case; each is tried where it is installed.
-        with self.site() as site:
-            tried = 0
-            for program, script in (
-                    ("perl", "perl -MHTTP::Tiny -e 'print HTTP::Tiny->new->get(\"%s/hello\")->{content}'"),
-                    ("ruby", "ruby -rnet/http -e 'puts Net::HTTP.get(URI(\"%s/hello\"))'"),
-                    ("php", "php -r '$c = curl_init(\"%s/hello\"); curl_exec($c);'")):
-                if os.path.exists("/usr/bin/" + program):
-                    self.reaches(script % site.url, "hello from the site")
-                    tried += 1
-            if not tried:
-                skip("neither perl nor ruby nor php is installed")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """More real clients with nothing but the environment that they are given; each is tried where it is installed.
 
-Some go to loopback by themselves whatever the environment says (Go does), so the site is far.test, a name that only
+Some go to loopback by themselves whatever the environment says (Go and Ruby do), so the site is far.test, a name that only
 a parent proxy knows: nobody gets there but through ours.
 """
 import hashlib
