@@ -118,7 +118,8 @@ until curl -sf -o /dev/null http://127.0.0.1:3333/hello; do sleep 0.05; done
 
     @as_everyone
     def test_node(self):
-        version = subprocess.run([need("node"), "--version"], capture_output=True, check=True).stdout.decode()
+        need("node")
+        version = subprocess.run(["node", "--version"], capture_output=True, check=True, env=self.environment()).stdout.decode()
         major, minor = (int(part) for part in re.match(r"v(\d+)\.(\d+)", version).groups())
         if (major, minor) < (22, 21) or (24, 0) > (major, minor) >= (23, 0):
             skip("this Node has no NODE_USE_ENV_PROXY: " + version, allowed=True)
