@@ -35,6 +35,9 @@ BINARY = os.path.join(PUBLIC, "srt-lua")
 PROBE = os.path.join(PUBLIC, "probe")
 MUST_WORK = os.environ.get("SRT_MUST_WORK") == "1"
 LONG = os.environ.get("SRT_LONG") == "1"
+# Folders of programs to be tried that no package brought, before all others.
+PATH = os.environ.get("SRT_CLIENTS", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = PATH.lstrip(":")
 # An ordinary user for a root caller; it needs no entry in any file.
 ORDINARY = 65123
 USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
@@ -168,7 +171,7 @@ class Case(unittest.TestCase):
         return self.write(name, text + "\n")
 
     def environment(self, extra=None):
-        env = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": self.home,
+        env = {"PATH": PATH, "HOME": self.home,
                "TMPDIR": self.tmp, "LANG": "C.UTF-8", "TERM": "dumb"}
         for name in ("ASAN_OPTIONS", "SRT_LUA_PATH"):
             if name in os.environ:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """More real clients with nothing but the environment that they are given; each is tried where it is installed.
 
-Some go to loopback by themselves whatever the environment says (Go does), so the site is far.test, a name that only
+Some go to loopback by themselves whatever the environment says (Go and Ruby do), so the site is far.test, a name that only
 a parent proxy knows: nobody gets there but through ours.
 """
 import hashlib
@@ -13,26 +13,19 @@ import subprocess
 import tarfile
 import zipfile
 
-from lib import Case, as_everyone, main, need, skip
+from lib import PATH, Case, as_everyone, main, need, skip
 from parents import Parent
 from server import ADDRESS
 from site_ import Site
 
 PYTHON = "/usr/bin/python3"
 DENIED = "denied.test:80 is not in network.allowedDomains"
-# Where programs are that no Debian package brought; the caller of the tests says so.
-MORE = os.environ.get("SRT_CLIENTS", "")
 
 
 class Clients(Case):
-    def environment(self, extra=None):
-        env = super().environment(extra)
-        env["PATH"] += ":" + MORE if MORE else ""
-        return env
-
     def tool(self, name):
         """Large ones need not be there, even where everything must work."""
-        path = shutil.which(name, path=self.environment()["PATH"])
+        path = shutil.which(name, path=PATH)
         # What is below a private folder is not the ordinary user's.
         if not path or self.user == "user" and subprocess.run(["test", "-x", path], preexec_fn=self.preexec(), check=False).returncode:
             skip("%s is not installed for %s" % (name, self.user), allowed=True)
@@ -73,8 +66,7 @@ class Clients(Case):
 
     @as_everyone
     def test_yarn(self):
-        path = self.environment()["PATH"]
-        yarn = self.tool("yarn" if shutil.which("yarn", path=path) else "yarnpkg")
+        yarn = self.tool("yarn" if shutil.which("yarn", path=PATH) else "yarnpkg")
         # Debian's goes with Debian's node only.
         if subprocess.run([yarn, "--version"], capture_output=True, check=False).returncode:
             skip(yarn + " does not run here", allowed=True)
