@@ -194,10 +194,9 @@ class Policies(BadInput):
         self.not_held("""return {
             secrets = { a = { env = "X", hosts = { "a.test:443" } } }, onViolation = function() end, backend = "bwrap",
             filesystem = { denyDelete = { "x" }, decideOpen = function() return true end },
-            network = { tlsTerminate = {}, allowUnixSockets = { "/x" },
-                filterResponse = function() return true end },
+            network = { tlsTerminate = {}, allowUnixSockets = { "/x" } },
         }""", "secrets", "onViolation", "backend", "filesystem.decideOpen", "filesystem.decideOpen",
-                      "network.tlsTerminate", "network.allowUnixSockets", "network.filterResponse")
+                      "network.tlsTerminate", "network.allowUnixSockets")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 
