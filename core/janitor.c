@@ -22,6 +22,8 @@
 #include "core/system.h"
 
 #define SHARED_SIZE (256UL << 20)
+#define LARGE 65536
+#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
 #define NAMESPACES                                                   \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
 	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
@@ -53,6 +55,10 @@ void *shared_alloc(struct shared *shared, size_t size)
 	if (size > shared->size || at > shared->size - size)
 		return NULL;
 	shared->used = at + size;
+	/* Page by page it would take far longer. */
+	if (size >= LARGE)
+		(void)madvise((char *)shared + (at & ~(size_t)4095), size,
+			      POPULATE_WRITE);
 	return (char *)shared + at;
 }
 

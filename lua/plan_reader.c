@@ -124,22 +124,37 @@ static void read_slot(struct plan_reader *r, int index, void *out)
 /* What the plan's files may come to in all. */
 #define CONTENT_MAX (16U << 20)
 
+/* Files that show one string share one copy, which goes from @r->copies. */
+static const char *content_of(struct plan_reader *r, const char *bytes,
+			      size_t size)
+{
+	size_t last = ARRAY_SIZE(r->copies) - 1;
+	char *copy;
+
+	for (size_t i = 0; i <= last; i++)
+		if (r->copies[i].from == bytes && bytes)
+			return r->copies[i].to;
+	if (size > CONTENT_MAX - r->content)
+		luaL_error(r->L, "plan: the files' content is too large");
+	r->content += size;
+	copy = array(r, size, 1);
+	memcpy(copy, bytes, size);
+	memmove(&r->copies[1], &r->copies[0], last * sizeof(r->copies[0]));
+	r->copies[0].from = bytes;
+	r->copies[0].to = copy;
+	return copy;
+}
+
 static void read_content(struct plan_reader *r, int index,
 			 struct mount_content *out)
 {
 	const char *bytes;
-	char *copy;
 
 	lua_getfield(r->L, index, "content");
 	bytes = lua_tolstring(r->L, -1, &out->size);
 	if (lua_type(r->L, -1) != LUA_TSTRING)
 		luaL_error(r->L, "plan: content expected");
-	if (out->size > CONTENT_MAX - r->content)
-		luaL_error(r->L, "plan: the files' content is too large");
-	r->content += out->size;
-	copy = array(r, out->size, 1);
-	memcpy(copy, bytes, out->size);
-	out->bytes = copy;
+	out->bytes = content_of(r, bytes, out->size);
 	lua_pop(r->L, 1);
 	out->mode = (mode_t)integer_at(r, index, "mode") & 0777;
 	out->owned = lua_getfield(r->L, index, "uid") != LUA_TNIL;

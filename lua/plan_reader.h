@@ -17,6 +17,10 @@ struct plan_reader {
 	lua_State *L;
 	struct shared *shared;
 	size_t content; /* bytes of the files so far */
+	struct {
+		const char *from; /* a string of the plan's, which keeps it */
+		const char *to;
+	} copies[4]; /* of files' content, the latest first */
 };
 
 /**
