@@ -7,6 +7,11 @@ local paths = require "srt.paths"
 local namespaces = {}
 
 local PROXY_PORT, SOCKS_PORT = 3128, 1080
+local FILE_MODE = tonumber("444", 8)
+
+--- Where a plan's own files are inside (PLAN_FILES in core/plan.h).
+namespaces.FILES = "/dev/srt-lua"
+
 -- A path that is denied but leads to allowed ones: an unlistable directory with
 -- a slot for each of them, and the links that the allowed ones were named by.
 local function slots(points, index, rules, path)
@@ -43,6 +48,11 @@ local function cover(mounts, points, index, rules, path)
   local step = { op = #list > 0 and "scaffold" or "mask", target = path, directory = rules.types[path] == "dir" }
   if #list > 0 then step.slots = list end
   mounts[#mounts + 1] = step
+end
+
+local function content(path, masked)
+  return { op = "content", target = path, content = masked.entry.content or "", mode = masked.mode, uid = masked.uid,
+    gid = masked.gid }
 end
 
 -- The folders between a protected path and the top of the writable region that
@@ -90,9 +100,12 @@ local function mounts_of(rules, plan)
     local above, state = stack[#stack], rules:at(path)
     local changes = state.read ~= above.read or state.write ~= above.write
     -- Pinned even where nothing changes, so that nobody inside moves it; where it can't be seen, nobody can.
-    if path ~= "/" and (changes or pins[path] and above.read or path == rules.tempDir) then
+    local masked = state.read and rules.masked[path]
+    if path ~= "/" and (changes or masked or pins[path] and above.read or path == rules.tempDir) then
       if not state.read then
         cover(mounts, points, index, rules, path)
+      elseif masked then
+        mounts[#mounts + 1] = content(path, masked)
       else
         mounts[#mounts + 1] = { op = "bind", source = path, target = path, readOnly = not state.write,
           directory = rules.types[path] == "dir" }
@@ -133,7 +146,7 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
---- binary: string? this program}
+--- binary: string? this program, files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
 function namespaces.compile(profile, rules, ctx)
@@ -149,6 +162,10 @@ function namespaces.compile(profile, rules, ctx)
       .. "of its own a command can give a folder another path; leave out one of them"
   end
   mounts_of(rules, plan)
+  plan.files = {}
+  for i, file in ipairs(ctx.files or {}) do
+    plan.files[i] = { name = file.name, content = file.content, mode = FILE_MODE }
+  end
   plan.placeholders = {}
   for path in pairs(rules.placeholders) do plan.placeholders[#plan.placeholders + 1] = path end
   table.sort(plan.placeholders)

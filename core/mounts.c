@@ -11,142 +11,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "core/mounts_private.h"
 #include "core/system.h"
 
-#define SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 #define MNT_DETACH_ 2		/* sys/mount.h clashes with linux/mount.h */
 #define MS_PRIVATE_ (1UL << 18) /* likewise */
 #define AT_RECURSIVE_ 0x8000	/* fcntl.h has it from glibc 2.37 */
 #define MASK_HOME "/proc"	/* never a source: ours replaces it */
-
-/* Makes one file or directory of the mask file system. */
-static int mask_make(int dir, const char *name, bool directory, mode_t mode,
-		     const struct plan *plan)
-{
-	owned_fd int fd = -1;
-
-	if (directory) {
-		if (mkdirat(dir, name, mode))
-			return -errno;
-	} else {
-		fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC,
-			    mode);
-		if (fd < 0)
-			return -errno;
-	}
-	if (plan->id.root_caller && fchownat(dir, name, plan->id.mask_owner,
-					     (gid_t)-1, AT_SYMLINK_NOFOLLOW))
-		return -errno;
-	return 0;
-}
-
-/* Makes one slot of a scaffold with the directories that lead to it. */
-static int mask_slot(int dir, const struct mount_slot *slot,
-		     const struct plan *plan)
-{
-	owned_ptr char *path = strdup(slot->path);
-	char *slash = path;
-	int error;
-
-	if (!path)
-		return -ENOMEM;
-	while ((slash = strchr(slash + 1, '/'))) {
-		*slash = '\0';
-		error = mask_make(dir, path, true, 0111, plan);
-		if (error && error != -EEXIST)
-			return error;
-		*slash = '/';
-	}
-	if (slot->link)
-		error = symlinkat(slot->link, dir, path) ? -errno : 0;
-	else
-		error = mask_make(dir, path, slot->directory,
-				  slot->directory ? 0111 : 0, plan);
-	return error == -EEXIST ? 0 : error;
-}
-
-static int mask_scaffold(int masks, size_t index, const struct plan *plan)
-{
-	const struct mount_step *step = &plan->steps[index];
-	owned_fd int dir = -1;
-	char name[32];
-	int error;
-
-	snprintf(name, sizeof(name), "scaffold%zu", index);
-	/* Only once its slots are there does it become unlistable. */
-	if (mkdirat(masks, name, 0711))
-		return -errno;
-	dir = openat(masks, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	for (size_t i = 0; i < step->slot_count; i++) {
-		error = mask_slot(dir, &step->slots[i], plan);
-		if (error)
-			return error;
-	}
-	if (plan->id.root_caller && fchown(dir, plan->id.mask_owner, (gid_t)-1))
-		return -errno;
-	return fchmod(dir, 0111) ? -errno : 0;
-}
-
-static int mask_fill(int masks, const struct plan *plan)
-{
-	int error = mask_make(masks, "file", false, 0, plan);
-
-	if (!error)
-		error = mask_make(masks, "dir", true, 0, plan);
-	for (size_t i = 0; !error && i < plan->step_count; i++)
-		if (plan->steps[i].kind == MOUNT_SCAFFOLD)
-			error = mask_scaffold(masks, i, plan);
-	return error;
-}
-
-/* A detached mount of a new file system; @options is NULL-terminated pairs. */
-static int new_filesystem(const char *type, unsigned int attributes,
-			  const char *const *options)
-{
-	owned_fd int fs = sys_fsopen(type);
-	int error;
-
-	if (fs < 0)
-		return fs;
-	for (; options && *options; options += 2) {
-		error = sys_fsconfig(fs, options[0], options[1]);
-		if (error)
-			return error;
-	}
-	error = sys_fsconfig(fs, NULL, NULL);
-	return error ? error : sys_fsmount(fs, attributes);
-}
-
-int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
-{
-	static const char *const options[] = { "mode", "0755", NULL };
-	owned_fd int masks = -1;
-	bool needed = false;
-	mode_t umask_before;
-	int error;
-
-	*out = -1;
-	for (size_t i = 0; i < plan->step_count; i++)
-		needed |= plan->steps[i].kind == MOUNT_MASK ||
-			  plan->steps[i].kind == MOUNT_SCAFFOLD;
-	if (!needed)
-		return 0;
-	masks = new_filesystem("tmpfs", SAFE | MOUNT_ATTR_NOEXEC, options);
-	if (masks < 0)
-		return failure_set(failure, -masks,
-				   "cannot make the file system that covers "
-				   "denied reads");
-	umask_before = umask(0);
-	error = mask_fill(masks, plan);
-	umask(umask_before);
-	if (error)
-		return failure_set(failure, -error,
-				   "cannot make the covers of denied reads");
-	*out = steal_fd(&masks);
-	return 0;
-}
 
 /* Attaches @tree at @target of the new root. */
 static int attach(const struct mounts *m, int tree, const char *target)
@@ -206,9 +77,9 @@ static int apply_bind(const struct mounts *m, const struct mount_step *step)
 	if (path_below(step->target, "/dev") ||
 	    path_below(step->target, "/proc"))
 		return -EINVAL;
-	owned_fd int tree =
-		clone_tree(m->old_root, step->source,
-			   SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));
+	owned_fd int tree = clone_tree(
+		m->old_root, step->source,
+		MOUNTS_SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));
 
 	return tree < 0 ? tree : attach(m, tree, step->target);
 }
@@ -220,15 +91,11 @@ static int apply_mask(const struct mounts *m, const struct plan *plan,
 	const struct mount_step *step = &plan->steps[index];
 	int error = open_folder(m, folder, step->target);
 	owned_fd int tree = -1;
-	char name[64];
+	char name[MOUNTS_COVER_SIZE];
 
 	if (error)
 		return error;
-	if (step->kind == MOUNT_SCAFFOLD)
-		snprintf(name, sizeof(name), "scaffold%zu", index);
-	else
-		snprintf(name, sizeof(name), "%s",
-			 step->directory ? "dir" : "file");
+	mounts_cover(plan, index, step->directory, name);
 	/* Read-only as all of the masks is. */
 	tree = sys_open_tree(m->masks, name,
 			     OPEN_TREE_CLONE | AT_SYMLINK_NOFOLLOW);
@@ -285,8 +152,8 @@ static int close_proc(int proc)
 
 static int own_proc(const struct mounts *m, bool closed)
 {
-	owned_fd int proc =
-		new_filesystem("proc", SAFE | MOUNT_ATTR_NOEXEC, NULL);
+	owned_fd int proc = mounts_filesystem(
+		"proc", MOUNTS_SAFE | MOUNT_ATTR_NOEXEC, NULL);
 	int error;
 
 	if (proc < 0)
@@ -326,7 +193,7 @@ static int dev_mount(int dev, const char *name, const char *type,
 
 	if (mkdirat(dev, name, 0755))
 		return -errno;
-	tree = new_filesystem(type, attributes, options);
+	tree = mounts_filesystem(type, attributes, options);
 	return tree < 0 ? tree : sys_move_mount(tree, dev, name);
 }
 
@@ -365,7 +232,7 @@ static int dev_fill(const struct mounts *m, int dev)
 		error = dev_mount(dev, "pts", "devpts", pts,
 				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (!error)
-		error = dev_mount(dev, "shm", "tmpfs", shm, SAFE);
+		error = dev_mount(dev, "shm", "tmpfs", shm, MOUNTS_SAFE);
 	if (!error)
 		error = dev_links(dev);
 	/* So that ttyname(3) finds the user's terminal, which stays on the
@@ -381,7 +248,7 @@ static int dev_fill(const struct mounts *m, int dev)
 static int own_dev(const struct mounts *m)
 {
 	static const char *const options[] = { "mode", "0755", NULL };
-	owned_fd int dev = new_filesystem(
+	owned_fd int dev = mounts_filesystem(
 		"tmpfs", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, options);
 	int error;
 
@@ -393,6 +260,30 @@ static int own_dev(const struct mounts *m)
 	if (!error)
 		error = sys_mount_attr(dev, false, MOUNT_ATTR_RDONLY, 0);
 	return error;
+}
+
+/*
+ * The folder of our own files. Our /dev is the one place where a name can be
+ * without being on the host, and that no policy closes or opens.
+ */
+static int own_files(const struct mounts *m)
+{
+	owned_fd int dev = sys_open_beneath(m->new_root, "/dev", O_PATH);
+	owned_fd int tree = -1;
+	int error;
+
+	if (dev < 0)
+		return dev;
+	tree = sys_open_tree(m->masks, MOUNTS_FILES, OPEN_TREE_CLONE);
+	if (tree < 0)
+		return tree;
+	error = sys_mount_attr(dev, false, 0, MOUNT_ATTR_RDONLY);
+	if (error)
+		return error;
+	if (mkdirat(dev, PLAN_FILES_NAME, 0755))
+		return -errno;
+	error = sys_mount_attr(dev, false, MOUNT_ATTR_RDONLY, 0);
+	return error ? error : sys_move_mount(tree, dev, PLAN_FILES_NAME);
 }
 
 /* A first step that covers "/" is the root itself. */
@@ -441,8 +332,9 @@ static int stack_root(struct mounts *m, const char *source, bool read_only,
 {
 	int error;
 
-	m->new_root = clone_tree(m->old_root, source,
-				 SAFE | (read_only ? MOUNT_ATTR_RDONLY : 0));
+	m->new_root =
+		clone_tree(m->old_root, source,
+			   MOUNTS_SAFE | (read_only ? MOUNT_ATTR_RDONLY : 0));
 	if (m->new_root < 0)
 		return failure_set(failure, -m->new_root,
 				   "cannot clone the mount tree");
@@ -540,6 +432,8 @@ int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		failure_set(failure, -error, "cannot keep the masks");
 	if (!error)
 		error = apply_steps(m, plan, failure);
+	if (!error && plan->file_count && (error = own_files(m)))
+		failure_set(failure, -error, "cannot mount " PLAN_FILES);
 	if (!error)
 		error = pivot(m, failure);
 	close(m->old_root);

@@ -9,14 +9,26 @@
 /**
  * mounts_masks() - make the file system of masks, detached
  *
- * It holds an unreadable empty file and directory and a tree for each
- * scaffold. Masks of a root caller belong to an id that its user namespace does
- * not map, so CAP_DAC_OVERRIDE does not open them; therefore it is called in
- * the host process for root callers, in the child for the others.
+ * It holds an unreadable empty file and directory, a tree for each scaffold,
+ * and the plan's own files. Masks of a root caller belong to an id that its
+ * user namespace does not map, so CAP_DAC_OVERRIDE does not open them;
+ * therefore it is called in the host process for root callers, in the child for
+ * the others.
  * @out: mount descriptor owned by the caller; -1 where no step needs a mask
  * Return: 0 or -errno, @failure filled.
  */
 int mounts_masks(const struct plan *plan, int *out, struct failure *failure);
+
+#define MOUNTS_COVER_SIZE 32
+
+/**
+ * mounts_cover() - the name, among the masks, of what a step that is no bind
+ * puts over its target
+ * @directory: what the target is now; it may have become another than the
+ *	plan's, and is closed then
+ */
+void mounts_cover(const struct plan *plan, size_t index, bool directory,
+		  char out[MOUNTS_COVER_SIZE]);
 
 /**
  * struct mounts - a root that is being built; the descriptors are its own

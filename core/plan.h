@@ -15,6 +15,31 @@ enum mount_kind {
 	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
 	MOUNT_MASK,	/* an empty, unreadable file or directory */
 	MOUNT_SCAFFOLD, /* an unlistable directory that leads to slots */
+	MOUNT_CONTENT,	/* a read-only file that holds @content */
+};
+
+/**
+ * struct mount_content - a file of ours
+ * @mode: permission bits; whatever they are, nobody inside writes to it
+ * @owned: @uid and @gid are wanted; only a root caller gets them
+ */
+struct mount_content {
+	const char *bytes;
+	size_t size;
+	mode_t mode;
+	bool owned;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* A plan's own files are inside at PLAN_FILES/NAME: in the sandbox's /dev. */
+#define PLAN_FILES_NAME "srt-lua"
+#define PLAN_FILES "/dev/" PLAN_FILES_NAME
+
+/** struct plan_file - a file that covers none of the host's */
+struct plan_file {
+	const char *name;
+	struct mount_content content;
 };
 
 /**
@@ -35,6 +60,7 @@ struct mount_slot {
  * @directory: what @target is; MOUNT_MASK takes the like
  * @read_only: MOUNT_BIND
  * @slots: MOUNT_SCAFFOLD
+ * @content: MOUNT_CONTENT; the target is a file
  */
 struct mount_step {
 	enum mount_kind kind;
@@ -44,6 +70,7 @@ struct mount_step {
 	bool read_only;
 	struct mount_slot *slots;
 	size_t slot_count;
+	struct mount_content content;
 };
 
 /**
@@ -135,6 +162,7 @@ struct listen_point {
  * @cwd: working directory of the command, in the new root
  * @id: whose run it is; known before all the rest
  * @root_read_only: the new root as a whole; steps follow
+ * @files: ours, at PLAN_FILES
  * @temp_dir: made on the host (0700), removed by the janitor
  * @placeholders: empty directories made on the host for protected names that
  *	do not exist, removed by the janitor
@@ -155,6 +183,8 @@ struct plan {
 	bool root_read_only;
 	struct mount_step *steps;
 	size_t step_count;
+	struct plan_file *files;
+	size_t file_count;
 	const char *temp_dir;
 	const char **placeholders;
 	size_t placeholder_count;

@@ -142,14 +142,9 @@ static bool find_lost(struct remount *remount)
 
 static int cover_of(const struct remount *remount, size_t index, mode_t mode)
 {
-	const struct mount_step *step = &remount->plan->steps[index];
-	char name[32];
+	char name[MOUNTS_COVER_SIZE];
 
-	if (step->kind == MOUNT_SCAFFOLD && S_ISDIR(mode))
-		snprintf(name, sizeof(name), "scaffold%zu", index);
-	else
-		snprintf(name, sizeof(name), "%s",
-			 S_ISDIR(mode) ? "dir" : "file");
+	mounts_cover(remount->plan, index, S_ISDIR(mode), name);
 	return sys_open_tree(remount->masks, name,
 			     OPEN_TREE_CLONE | AT_SYMLINK_NOFOLLOW);
 }

@@ -121,9 +121,49 @@ static void read_slot(struct plan_reader *r, int index, void *out)
 	slot->directory = flag_at(r, index, "directory");
 }
 
+/* What the plan's files may come to in all. */
+#define CONTENT_MAX (16U << 20)
+
+static void read_content(struct plan_reader *r, int index,
+			 struct mount_content *out)
+{
+	const char *bytes;
+	char *copy;
+
+	lua_getfield(r->L, index, "content");
+	bytes = lua_tolstring(r->L, -1, &out->size);
+	if (lua_type(r->L, -1) != LUA_TSTRING)
+		luaL_error(r->L, "plan: content expected");
+	if (out->size > CONTENT_MAX - r->content)
+		luaL_error(r->L, "plan: the files' content is too large");
+	r->content += out->size;
+	copy = array(r, out->size, 1);
+	memcpy(copy, bytes, out->size);
+	out->bytes = copy;
+	lua_pop(r->L, 1);
+	out->mode = (mode_t)integer_at(r, index, "mode") & 0777;
+	out->owned = lua_getfield(r->L, index, "uid") != LUA_TNIL;
+	lua_pop(r->L, 1);
+	if (out->owned) {
+		out->uid = (uid_t)integer_at(r, index, "uid");
+		out->gid = (gid_t)integer_at(r, index, "gid");
+	}
+}
+
+static void read_file(struct plan_reader *r, int index, void *out)
+{
+	struct plan_file *file = out;
+
+	file->name = text_field(r, index, "name", true);
+	if (!*file->name || *file->name == '.' || strchr(file->name, '/'))
+		luaL_error(r->L, "plan.files: a plain name expected");
+	read_content(r, index, &file->content);
+}
+
 static void read_step(struct plan_reader *r, int index, void *out)
 {
-	static const char *const kinds[] = { "bind", "mask", "scaffold", NULL };
+	static const char *const kinds[] = { "bind", "mask", "scaffold",
+					     "content", NULL };
 	struct mount_step *step = out;
 
 	lua_getfield(r->L, index, "op");
@@ -137,6 +177,8 @@ static void read_step(struct plan_reader *r, int index, void *out)
 		step->slots =
 			list_field(r, index, "slots", read_slot,
 				   sizeof(*step->slots), &step->slot_count);
+	if (step->kind == MOUNT_CONTENT)
+		read_content(r, index, &step->content);
 }
 
 static void read_arg(struct plan_reader *r, int index, void *out)
@@ -223,7 +265,7 @@ static void read_fd(struct plan_reader *r, int index, void *out)
 
 void plan_read(lua_State *L, int index, struct shared *shared)
 {
-	struct plan_reader reader = { L, shared }, *r = &reader;
+	struct plan_reader reader = { .L = L, .shared = shared }, *r = &reader;
 	struct plan *plan = &shared->plan;
 	size_t unused;
 
@@ -243,6 +285,8 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 					   &plan->placeholder_count);
 	plan->steps = list_field(r, index, "mounts", read_step,
 				 sizeof(*plan->steps), &plan->step_count);
+	plan->files = list_field(r, index, "files", read_file,
+				 sizeof(*plan->files), &plan->file_count);
 	plan->rules = list_field(r, index, "seccomp", read_rule,
 				 sizeof(*plan->rules), &plan->rule_count);
 	if (lua_getfield(L, index, "guard") != LUA_TNIL)

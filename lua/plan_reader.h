@@ -16,6 +16,7 @@
 struct plan_reader {
 	lua_State *L;
 	struct shared *shared;
+	size_t content; /* bytes of the files so far */
 };
 
 /**

@@ -131,6 +131,23 @@ local function add_deny(rules, list, entry)
   end
 end
 
+-- A file whose content is ours: it reads as what the entry says, and stays as it is.
+local function add_masked(rules, entry)
+  local resolved = paths.resolve(entry.path)
+  hold_way(rules, entry, resolved)
+  if resolved.type ~= "file" or decide.own(resolved.real) then
+    local why = resolved.real and "is no plain file" or "does not exist"
+    return rules:note(entry, why .. ", so there is nothing to mask")
+  end
+  if resolved.names > 1 then
+    rules:note(entry, ("has %d names (hard links): by another one it is not masked"):format(resolved.names), true)
+  end
+  local st = sys.stat(resolved.real)
+  put(rules.masked, resolved.real, { entry = entry, mode = st.mode, uid = st.uid, gid = st.gid })
+  put(rules.denyWrite, resolved.real, entry)
+  rules.types[resolved.real] = "file"
+end
+
 -- Mounts of kernel file systems elsewhere in the tree.
 local function add_mounts(rules)
   for _, mount in ipairs(rules:mounts()) do
@@ -154,7 +171,7 @@ function decide.compile(profile, ctx)
   local lists = profile.filesystem
   local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
     finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
+    makeable = {}, masked = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
   if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists, rules.tempDir) end
   local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
@@ -166,6 +183,7 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
   for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
   for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
+  for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)
   if profile.protection and not profile.protection.off then

@@ -24,6 +24,8 @@ local function read(self, found)
   local state = self.rules:at(found.real)
   if not state.read then return deny(found, state.readRule, "EACCES") end
   if DEVICES[found.type] then return deny(found, NODEV, "EACCES") end
+  local masked = self.rules.masked[found.real]
+  if masked then return allow(found, masked.entry, nil, "masked: a command reads another content") end
   return allow(found, state.readRule)
 end
 

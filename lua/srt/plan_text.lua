@@ -10,6 +10,8 @@ local function mount_line(step)
   elseif step.op == "scaffold" then
     return ("unreadable folder %s, with %d way%s through"):format(step.target, #step.slots,
       #step.slots == 1 and "" or "s")
+  elseif step.op == "content" then
+    return ("read-only %s, with content of ours (%d bytes)"):format(step.target, #step.content)
   end
   error("unknown step " .. step.op)
 end
@@ -38,6 +40,9 @@ function plan_text.each(plan, say)
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
   say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
+  for _, file in ipairs(plan.files) do
+    say(("file: %s/%s (%d bytes)"):format(require("backends.namespaces").FILES, file.name, #file.content))
+  end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
   if plan.guard then guard_lines(plan.guard, say) end
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end

@@ -84,6 +84,8 @@ function View:look(path)
   if (op == "mask" or op == "scaffold") and target == path then
     local under = sys.lstat(path) or {}
     return { type = step.directory and "dir" or "file", cover = op, dev = under.dev, ino = under.ino }
+  elseif op == "content" and target == path then
+    return { type = "file" }
   elseif op == "mask" then
     return nil, "EACCES"
   elseif op == "scaffold" then

@@ -13,6 +13,22 @@ WORK = '{ filesystem = { allowWrite = { "." } } }'
 _tags = itertools.count(os.getpid() * 1000 % 10**6)
 
 
+# Runs each line it reads, and says how that went.
+SHELL = 'while read -r line; do if (eval "$line") >/dev/null 2>&1; then echo ok; else echo no; fi; done'
+
+
+class Inside:
+    """A command, SHELL, that does what it is told."""
+
+    def __init__(self, process):
+        self.process = process
+
+    def can(self, script):
+        self.process.stdin.write(script.encode() + b"\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline() == b"ok\n"
+
+
 def until(condition, timeout=10, pause=0.005):
     """Polls a condition; its last value, true or not."""
     deadline = time.monotonic() + timeout

@@ -5,23 +5,7 @@ import re
 import subprocess
 
 from lib import Case, as_everyone, main, need
-from running import until
-
-# Runs each line it reads, and says how that went.
-SHELL = 'while read -r line; do if (eval "$line") >/dev/null 2>&1; then echo ok; else echo no; fi; done'
-
-
-class Inside:
-    """A command that does what it is told."""
-
-    def __init__(self, process):
-        self.process = process
-
-    def can(self, script):
-        self.process.stdin.write(script.encode() + b"\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline() == b"ok\n"
-
+from running import SHELL, Inside, until
 
 class Replaced(Case):
     @contextlib.contextmanager

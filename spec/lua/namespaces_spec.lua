@@ -9,7 +9,7 @@ local paths = require("srt.paths")
 local tree = require("spec.lua.tree")
 
 local NAMES = { "a", "b", "a-b" }
-local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
+local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "masked" }
 
 local ORDINARY = { uids = { { first = 1000, count = 1 } }, gids = { { first = 1000, count = 1 } }, rootCaller = false,
   closeProc = false, maskOwner = 0, caps = 0 }
@@ -39,7 +39,9 @@ local function replay(plan, path)
   local state = plan.rootReadOnly and "r" or "rw"
   for _, step in ipairs(plan.mounts) do
     if paths.below(path, step.target) then
-      if step.op == "bind" then
+      if step.op == "content" then
+        state = "r"
+      elseif step.op == "bind" then
         state = step.readOnly and "r" or "rw"
       elseif step.op == "mask" or step.op == "scaffold" then
         state = ""
@@ -103,6 +105,11 @@ describe("plans", function()
         local path = paths.normalize(top .. "/" .. entry)
         assert.equal(state_text(rules:at(path)), replay(plan, path), what .. " " .. path)
       end
+      local shown = {}
+      for _, step in ipairs(plan.mounts) do shown[step.target] = step.op end
+      for path in pairs(rules.masked) do
+        assert.equal(rules:at(path).read and "content" or nil, shown[path] ~= "mask" and shown[path] or nil, what)
+      end
       for index, step in ipairs(plan.mounts) do
         assert.is_true(reachable(plan, step, index), what .. " " .. step.target)
       end
@@ -122,6 +129,20 @@ describe("plans", function()
   it("pin nothing in a folder that can't be read, though a later entry says so", function()
     local plan = compile(top, { allowWrite = { "." }, denyRead = { "a/f/deep", "a" } })
     for index, step in ipairs(plan.mounts) do assert.is_true(reachable(plan, step, index), step.target) end
+  end)
+
+  it("show files of ours, over the host's or at a place of their own", function()
+    local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY,
+      files = { { name = "ca.pem", content = "x" } } }
+    local profile = tree.profile(top, { masked = { "a/f", "a/none", "b" } })
+    profile.filesystem.masked[1].content = "made up"
+    local rules = decide.compile(profile, ctx)
+    local plan = assert(namespaces.compile(profile, rules, ctx))
+    local st = require("srt.c.sys").stat(top .. "/a/f")
+    assert.same({ { op = "content", target = top .. "/a/f", content = "made up", mode = st.mode, uid = st.uid,
+      gid = st.gid } }, plan.mounts)
+    assert.same({ { name = "ca.pem", content = "x", mode = tonumber("444", 8) } }, plan.files)
+    assert.equal(2, #rules.notes)
   end)
 
   it("let Landlock allow what is writable, and nothing else", function()

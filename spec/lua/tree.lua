@@ -40,7 +40,7 @@ end
 function tree.profile(top, lists)
   local profile = { filesystem = {}, network = { enabled = false, allowed = {}, denied = {} }, env = {},
     unix = {} }
-  for _, name in ipairs({ "denyRead", "allowRead", "allowWrite", "denyWrite" }) do
+  for _, name in ipairs({ "denyRead", "allowRead", "allowWrite", "denyWrite", "masked" }) do
     local list = {}
     for i, given in ipairs(lists[name] or {}) do
       list[i] = { given = given, path = assert(paths.expand(given, { cwd = top, home = top .. "/home" })),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the files that build the sandbox's root. */
+#ifndef SRT_MOUNTS_PRIVATE_H
+#define SRT_MOUNTS_PRIVATE_H
+
+#include "core/mounts.h"
+
+#define MOUNTS_SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+/* Among the masks: the folder of a plan's own files. */
+#define MOUNTS_FILES "files"
+
+/**
+ * mounts_filesystem() - a detached mount of a new file system
+ * @options: NULL-terminated pairs, or NULL
+ * Return: mount descriptor owned by the caller, or -errno.
+ */
+int mounts_filesystem(const char *type, unsigned int attributes,
+		      const char *const *options);
+
+#endif
