@@ -66,7 +66,7 @@ enum http1_step exchange_check_body(const struct client *client,
 static const char *protocol_of(const struct exchange *exchange)
 {
 	if (exchange->raw)
-		return "loopback";
+		return exchange->redirected ? "transparent" : "loopback";
 	if (exchange->socks_version)
 		return exchange->socks_version == 4 ? "socks4a" : "socks5";
 	return exchange->request.connect ? "connect" : "http";
@@ -79,9 +79,10 @@ void exchange_ask(struct client *client)
 	const struct proxy_hooks *hooks = &client->proxy->hooks;
 
 	exchange->question = (struct proxy_question){
-		.kind = exchange->raw	   ? PROXY_ASK_FORWARD
-			: request->connect ? PROXY_ASK_CONNECT
-					   : PROXY_ASK_REQUEST,
+		.kind = !request->connect ? PROXY_ASK_REQUEST
+			: exchange->raw && !exchange->redirected
+				? PROXY_ASK_FORWARD
+				: PROXY_ASK_CONNECT,
 		.protocol = protocol_of(exchange),
 		.host = request->host,
 		.port = request->port,

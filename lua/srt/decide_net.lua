@@ -125,7 +125,7 @@ end
 ---Decides a connection.
 ---@param host string as the client spelled it
 ---@param port integer
----@param protocol string "http", "connect", "socks5", "socks4a", "loopback"
+---@param protocol string "http", "connect", "socks5", "socks4a", "transparent", "loopback"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
@@ -140,6 +140,30 @@ function Decider:connect(host, port, protocol, call)
   local via = decision.action == "allow" and self.route and self.route(decision.host, port, protocol)
   -- The way depends on the protocol, and a remembered decision is not ours to change.
   return via and setmetatable({ via = via }, { __index = decision }) or decision
+end
+
+---Might a host be reached on any port at all? For lookups of names, which know no port; nobody is asked.
+---@param host string
+---@return table decision as of connect, without a port; "allow" promises nothing
+function Decider:name(host)
+  local canonical, wrong = domain.canonical(host)
+  if not canonical or canonical == "" then
+    return malformed(host, 0, wrong or "it is empty")
+  end
+  -- No rule is for port 0, so one that matches there is for all.
+  local rule = self.denied(canonical, 0)
+  if rule then return by_deny_list(canonical, 0, rule) end
+  for _, allowed in ipairs(self.network.allowed) do
+    local port = allowed.port or 0
+    if domain.match(allowed, canonical, port) and not self.denied(canonical, port) then
+      return { action = "allow", rule = ("network.allowedDomains %q"):format(allowed.text), origin = allowed.origin,
+        host = canonical }
+    end
+  end
+  if not self.network.strict and #self.decideConnect > 0 then
+    return { action = "allow", rule = "network.decideConnect", host = canonical }
+  end
+  return not_listed(canonical, 0, self.network.strict)
 end
 
 function decide_net.nobody()

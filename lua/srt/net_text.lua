@@ -4,9 +4,10 @@
 local net_text = {}
 
 ---@param host string canonical
----@param port integer
+---@param port integer 0 for any
 ---@return string
 function net_text.target(host, port)
+  if port == 0 then return host end
   return host:find(":", 1, true) and ("[%s]:%d"):format(host, port) or ("%s:%d"):format(host, port)
 end
 
