@@ -9,36 +9,13 @@ local decide_net = {}
 local Decider = {}
 Decider.__index = Decider
 
-local target, shown, where = spelled.target, spelled.shown, spelled.where
-
-local function deny(fields)
-  fields.action = "deny"
-  return fields
-end
+local target, shown, where, deny = spelled.target, spelled.shown, spelled.where, spelled.deny
+local by_deny_list, not_listed = spelled.by_deny_list, spelled.not_listed
 
 ---Where a callback stands, for reports.
 local function callback_origin(self, fn, kind)
   local origin = fn ~= nil and self.origins[fn]
   return origin or { key = "network." .. kind }
-end
-
-local function by_deny_list(host, port, rule)
-  local text = ("%s is denied by network.deniedDomains %q%s"):format(target(host, port), rule.text, where(rule.origin))
-  if rule.reason then
-    text = text .. ": " .. rule.reason
-  end
-  return deny({ reason = text, rule = ("network.deniedDomains %q"):format(rule.text), origin = rule.origin,
-    host = host, port = port,
-    advice = not rule.reason and "use another host, or ask whoever wrote the policy to take the entry out" or nil })
-end
-
-local function not_listed(host, port, strict)
-  local name = target(host, port)
-  return deny({
-    reason = ("%s is not in network.allowedDomains%s; add %q to the policy to allow it"):format(name,
-      strict and " and network.strictAllowlist is set" or "", name),
-    rule = strict and "network.strictAllowlist" or "network.allowedDomains", host = host, port = port,
-  })
 end
 
 local function by_callback(self, host, port, answer)
@@ -146,24 +123,7 @@ end
 ---@param host string
 ---@return table decision as of connect, without a port; "allow" promises nothing
 function Decider:name(host)
-  local canonical, wrong = domain.canonical(host)
-  if not canonical or canonical == "" then
-    return malformed(host, 0, wrong or "it is empty")
-  end
-  -- No rule is for port 0, so one that matches there is for all.
-  local rule = self.denied(canonical, 0)
-  if rule then return by_deny_list(canonical, 0, rule) end
-  for _, allowed in ipairs(self.network.allowed) do
-    local port = allowed.port or 0
-    if domain.match(allowed, canonical, port) and not self.denied(canonical, port) then
-      return { action = "allow", rule = ("network.allowedDomains %q"):format(allowed.text), origin = allowed.origin,
-        host = canonical }
-    end
-  end
-  if not self.network.strict and #self.decideConnect > 0 then
-    return { action = "allow", rule = "network.decideConnect", host = canonical }
-  end
-  return not_listed(canonical, 0, self.network.strict)
+  return require("srt.decide_name")(self, host)
 end
 
 function decide_net.nobody()

@@ -9,8 +9,8 @@
 local transparent = {}
 
 -- Addresses of the sandbox, and those that names get: these with a number in the end (proxy/names.h). 198.18.0.0/15 is
--- for benchmarks (RFC 2544), no name outside leads there (srt.guard). The other is a local prefix (RFC 4193) of ours: not
--- one of global use, so that by RFC 6724 programs prefer IPv4 (glibc's table is older, there IPv6 comes first).
+-- for benchmarks (RFC 2544), no name outside leads there (srt.guard). The other is a local prefix of ours (RFC 4193),
+-- not one of global use, so that by RFC 6724 programs prefer IPv4 (glibc's table is older, there IPv6 comes first).
 transparent.OWN = { v4 = "198.18.0.1", v6 = "fd73:7274:6c75::1" }
 transparent.NAMES = { v4 = "198.18.0.0", v6 = "fd73:7274:6c75::" }
 transparent.PORT = 3129
@@ -20,7 +20,8 @@ local RESOLV, SWITCH = "/etc/resolv.conf", "/etc/nsswitch.conf"
 local KEY = "network.transparent"
 
 -- A search list, also one made of the host's name, would only be tried in vain.
-local RESOLV_TEXT = ("# srt-lua: names resolve inside the sandbox\nnameserver %s\nsearch .\n"):format(transparent.OWN.v4)
+local RESOLV_TEXT = ("# srt-lua: names resolve inside the sandbox\nnameserver %s\nsearch .\n")
+  :format(transparent.OWN.v4)
 
 ---@param network table of the profile, with allowed, strict, enabled
 ---@param value boolean|nil of the policy

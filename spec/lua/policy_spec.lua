@@ -224,7 +224,7 @@ end)
 describe("keys that can't be held yet", function()
   local later = {
     "network = { tlsTerminate = {} }",
-    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
+    'network = { allowUnixSockets = { "/s" } }',
     "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
     'credentials = { envVars = { { name = "A", mode = "deny" } } }',
@@ -238,7 +238,6 @@ describe("keys that can't be held yet", function()
   end
 
   local neutral = {
-    "network = { transparent = false }",
     "network = { allowUnixSockets = {}, parentProxy = {} }", 'observe = "writes"', 'observe = "none"',
     "mandatoryDenySearchDepth = 3", 'backend = "namespaces"', "secrets = {}",
     "limits = { loadInstructions = 50000000 }", "credentials = { envVars = {} }",
@@ -250,8 +249,8 @@ describe("keys that can't be held yet", function()
   end
 
   it("count in their merged value", function()
-    local policy = assert(support.load("return { extends = { { network = { transparent = true } } }, "
-      .. "network = { transparent = false } }"))
+    local policy = assert(support.load("return { extends = { { network = { allowAllDomains = true } } }, "
+      .. "network = { allowAllDomains = false } }"))
     assert.same({}, policy.unenforced)
   end)
 end)

@@ -128,6 +128,19 @@ local function network(lines, profile)
   end
 end
 
+local function transparent(lines, net, try)
+  if not net.enabled then return end
+  local how, text = net.transparent, "not served (network.transparent)"
+  if how then
+    local works, why = true, nil
+    if try then works, why = try() end
+    text = works and (how.eager and "served from the start" or "served, once a name is looked up")
+      or ("not served: this kernel refuses nf_tables rules to us (%s)%s"):format(why, how.needed
+        and "; network.transparent = true then refuses to run" or "")
+  end
+  lines[#lines + 1] = " programs that ignore proxy variables: " .. text
+end
+
 local function sorted(map)
   local keys = {}
   for k in pairs(map) do
@@ -170,8 +183,9 @@ end
 ---The readable form of a profile.
 ---@param file string
 ---@param profile table
+---@param try nil|fun(): boolean|nil, string|nil can this machine serve programs that ignore proxies?
 ---@return string
-function check.text(file, profile)
+function check.text(file, profile, try)
   local lines = { ("%s:"):format(report.plain(file)) }
   if #(profile.presets or {}) > 0 then
     lines[#lines + 1] = "extends: " .. table.concat(profile.presets, ", ")
@@ -181,6 +195,7 @@ function check.text(file, profile)
     protection(lines, profile.protection)
   end
   network(lines, profile)
+  transparent(lines, profile.network, try)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, message in ipairs(profile[kind .. "s"]) do
@@ -240,7 +255,8 @@ function check.data(profile)
     version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
     filesystem = fs, protection = protection_data(profile.protection),
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
-      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, waysOut = json.object(require("srt.ways").data(net)),
+      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, transparent = net.transparent or false,
+      waysOut = json.object(require("srt.ways").data(net)),
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
       deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
@@ -264,7 +280,8 @@ end
 
 ---Runs the command.
 ---@param args string[] what follows "check"
----@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err = fun(text), tty}
+---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err = fun(text), tty,
+--- redirects = nil|fun(): boolean|nil, string|nil}
 ---@return integer status 0 all is well, 1 there are problems, 2 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
@@ -286,7 +303,7 @@ function check.main(args, ctx)
       results[i] = result_of(file, profile, problems)
     else
       if profile then
-        ctx.out(check.text(file, profile))
+        ctx.out(check.text(file, profile, ctx.redirects))
       end
       ctx.err(report.text(bad, ctx.tty))
     end
