@@ -29,6 +29,10 @@ def unshare(flags):
         raise OSError(ctypes.get_errno(), "unshare")
 
 
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+
 def sh(script):
     subprocess.run(["sh", "-ec", script], check=True)
 
@@ -39,6 +43,8 @@ class World:
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="srt-world-", dir="/tmp"))
         atexit.register(subprocess.run, ["rm", "-rf", str(self.folder)])
+        sh("""cd %s; git init -q w; cd w; echo from git >README; git add README
+              git -c user.name=a -c user.email=a@b commit -qm one; git clone -q --bare . ../r.git""" % self.folder)
         unshare(NEWNS | NEWNET)
         sh("mount --make-rprivate /")
         self.start_neighbour()
@@ -47,7 +53,8 @@ class World:
         sh("mount --bind %s/resolv.conf /etc/resolv.conf" % self.folder)
 
     def start_neighbour(self):
-        self.neighbour = subprocess.Popen([sys.executable, __file__, str(self.folder)], stdout=subprocess.PIPE)
+        self.neighbour = subprocess.Popen([sys.executable, __file__, str(self.folder)], stdout=subprocess.PIPE,
+                                          preexec_fn=die_with_parent)
         atexit.register(self.stop)
         assert self.neighbour.stdout.readline() == b"new\n"
         sh("""ip link set lo up; ip link add near type veth peer name far; ip link set far netns %d
@@ -143,7 +150,10 @@ def neighbour(folder):
        % (NEIGHBOUR, NEIGHBOUR6))
     for target, args in [(dns, (folder,))] + [(serve, (folder, port)) for port in (22, 80, 443, 5432, 6379, 7777)]:
         threading.Thread(target=target, args=args, daemon=True).start()
-    time.sleep(0.2)
+    program = subprocess.check_output(["git", "--exec-path"], text=True).strip() + "/git-daemon"
+    daemon = subprocess.Popen([program, "--base-path=" + folder, "--export-all", "--reuseaddr"], preexec_fn=die_with_parent)
+    time.sleep(0.3)
+    assert daemon.poll() is None
     print("up", flush=True)
     threading.Event().wait()
 
