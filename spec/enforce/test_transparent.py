@@ -349,7 +349,7 @@ class Settings(Transparent):
         got = self.run_sh("true", POLICY.replace("network = {", "network = { transparent = true, ", 1), env=missing)
         self.assertEqual(125, got.code, got)
         self.assertIn("network.transparent can't be held", got.err)
-        for value, word in (("", "not served"), ("transparent = true,", "refuses to run")):
+        for value, word in (("", "not served"), ("transparent = true,", "nothing runs under")):
             got = self.run_srt(["check", self.policy(POLICY.replace("network = {", "network = { " + value, 1))], env=missing)
             self.assertIn(word, got.out)
 

@@ -106,7 +106,7 @@ local function protection(lines, settings)
   lines[#lines + 1] = line
 end
 
-local function network(lines, profile)
+local function network(lines, profile, try)
   local net, chains = profile.network, profile.callbacks
   if net.enabled then
     lines[#lines + 1] = "network: by the proxy" .. (net.strict and ", allowed destinations only" or "")
@@ -120,25 +120,12 @@ local function network(lines, profile)
   add_block(lines, " published, for all users of the host (network.publishPorts)", net.publish,
     function(entry) return row(require("srt.publish").text(entry), source.where(entry.origin)) end)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
-  for _, item in ipairs(require("srt.ways").rows(net)) do lines[#lines + 1] = row(item.what, item.where) end
+  for _, item in ipairs(require("srt.ways").rows(net, try)) do lines[#lines + 1] = row(item.what, item.where) end
   for _, name in ipairs({ "decideConnect", "filterRequest" }) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
     end)
   end
-end
-
-local function transparent(lines, net, try)
-  if not net.enabled then return end
-  local how, text = net.transparent, "not served (network.transparent)"
-  if how then
-    local works, why = true, nil
-    if try then works, why = try() end
-    text = works and (how.eager and "served from the start" or "served, once a name is looked up")
-      or ("not served: this kernel refuses nf_tables rules to us (%s)%s"):format(why, how.needed
-        and "; network.transparent = true then refuses to run" or "")
-  end
-  lines[#lines + 1] = " programs that ignore proxy variables: " .. text
 end
 
 local function sorted(map)
@@ -181,9 +168,8 @@ local function rest(lines, profile)
 end
 
 ---The readable form of a profile.
----@param file string
 ---@param profile table
----@param try nil|fun(): boolean|nil, string|nil can this machine serve programs that ignore proxies?
+---@param try function|nil as of srt.ways
 ---@return string
 function check.text(file, profile, try)
   local lines = { ("%s:"):format(report.plain(file)) }
@@ -194,8 +180,7 @@ function check.text(file, profile, try)
   if #profile.filesystem.allowWrite > 0 and not profile.protection.off then
     protection(lines, profile.protection)
   end
-  network(lines, profile)
-  transparent(lines, profile.network, try)
+  network(lines, profile, try)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, message in ipairs(profile[kind .. "s"]) do
@@ -255,8 +240,7 @@ function check.data(profile)
     version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
     filesystem = fs, protection = protection_data(profile.protection),
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
-      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, transparent = net.transparent or false,
-      waysOut = json.object(require("srt.ways").data(net)),
+      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, waysOut = json.object(require("srt.ways").data(net)),
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
       deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
@@ -280,8 +264,7 @@ end
 
 ---Runs the command.
 ---@param args string[] what follows "check"
----@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err = fun(text), tty,
---- redirects = nil|fun(): boolean|nil, string|nil}
+---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err, tty, redirects = try}
 ---@return integer status 0 all is well, 1 there are problems, 2 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
