@@ -12,6 +12,7 @@
 int luaopen_srt_c_sys(lua_State *L);
 int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
+int luaopen_srt_c_tls(lua_State *L);
 int luaopen_srt_c_publish(lua_State *L);
 int luaopen_srt_c_redirect(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
@@ -29,6 +30,9 @@ struct sandbox;
 /** api_proxy(), api_sandbox() - what an argument holds; throw on another */
 struct proxy *api_proxy(lua_State *L, int index);
 struct sandbox *api_sandbox(lua_State *L, int index);
+
+/** api_proxy_keep() - a value that lives until the proxy is collected */
+void api_proxy_keep(lua_State *L, int proxy, int value);
 
 /**
  * host_fork() - fork the sandbox's first processes, for srt.c.sandbox.begin()

@@ -11,9 +11,12 @@
 
 #include "lua/api.h"
 #include "lua/await.h"
+#include "lua/body.h"
+#include "proxy/decode.h"
 #include "proxy/proxy.h"
 
 #define PROXY "srt.proxy"
+#define BODY_BYTES 1048576
 #define CLOSE_TURNS 8
 
 struct asking;
@@ -30,6 +33,7 @@ struct proxy_object {
 	lua_State *idle;
 	int idle_ref;
 	LIST_HEAD(asking_list, asking) waiting;
+	size_t body_bytes; /* that a callback may ask for */
 	char address_reason[300];
 };
 
@@ -48,13 +52,44 @@ static void set_text(lua_State *L, const char *name,
 	lua_setfield(L, -2, name);
 }
 
-static void push_question(lua_State *L, const struct proxy_question *question)
+static const char *kind_of(const struct proxy_question *question)
 {
-	lua_createtable(L, 0, 9);
-	lua_pushstring(L, question->kind == PROXY_ASK_REQUEST	? "request"
-			  : question->kind == PROXY_ASK_CONNECT ? "connect"
-								: "forward");
+	switch (question->kind) {
+	case PROXY_ASK_REQUEST:
+		return "request";
+	case PROXY_ASK_RESPONSE:
+		return "response";
+	case PROXY_ASK_CONNECT:
+		return "connect";
+	default:
+		return "forward";
+	}
+}
+
+/* What only messages have: where their body is read, and what was kept. */
+static void push_message(lua_State *L, const struct proxy_question *question,
+			 struct body_source *body)
+{
+	if (question->kind != PROXY_ASK_REQUEST &&
+	    question->kind != PROXY_ASK_RESPONSE)
+		return;
+	lua_pushlightuserdata(L, body);
+	lua_setfield(L, -2, "body");
+	if (question->kind == PROXY_ASK_REQUEST)
+		return;
+	lua_pushinteger(L, question->status);
+	lua_setfield(L, -2, "status");
+	lua_rawgeti(L, LUA_REGISTRYINDEX, question->token);
+	lua_setfield(L, -2, "review");
+}
+
+static void push_question(lua_State *L, const struct proxy_question *question,
+			  struct body_source *body)
+{
+	lua_createtable(L, 0, 10);
+	lua_pushstring(L, kind_of(question));
 	lua_setfield(L, -2, "kind");
+	push_message(L, question, body);
 	lua_pushstring(L, question->protocol);
 	lua_setfield(L, -2, "protocol");
 	set_text(L, "host", &question->host);
@@ -64,6 +99,11 @@ static void push_question(lua_State *L, const struct proxy_question *question)
 	set_text(L, "target", &question->target);
 	set_text(L, "path", &question->path);
 	set_text(L, "query", &question->query);
+	set_text(L, "sni", &question->sni);
+	lua_pushboolean(L, question->inside);
+	lua_setfield(L, -2, "inside");
+	lua_pushboolean(L, question->tls);
+	lua_setfield(L, -2, "tls");
 	lua_createtable(L, (int)question->header_count, 0);
 	for (size_t i = 0; i < question->header_count; i++) {
 		lua_createtable(L, 0, 2);
@@ -144,13 +184,17 @@ static void read_edits(lua_State *L, int table, struct proxy_verdict *verdict)
 	}
 }
 
-static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
+/* @response: of one, which goes nowhere but to the client */
+static void read_verdict(lua_State *L, bool response,
+			 struct proxy_verdict *verdict)
 {
 	int table = lua_gettop(L);
+	bool allow;
 
 	luaL_checktype(L, table, LUA_TTABLE);
 	verdict->host = string_of(L, table, "host");
 	verdict->path = text_of(L, table, "path");
+	verdict->target = text_of(L, table, "target");
 	verdict->via = via_of(L, table);
 	verdict->code = string_of(L, table, "code");
 	verdict->reason = string_of(L, table, "reason");
@@ -160,12 +204,26 @@ static void read_verdict(lua_State *L, struct proxy_verdict *verdict)
 	verdict->body = text_of(L, table, "body");
 	lua_getfield(L, table, "status");
 	verdict->status = (unsigned int)lua_tointeger(L, -1);
+	luaL_checkstack(L, 8, "verdict too large");
+	lua_getfield(L, table, "terminate");
+	verdict->terminate = lua_toboolean(L, -1);
+	lua_getfield(L, table, "inspect");
+	verdict->inspect = lua_toboolean(L, -1);
+	lua_getfield(L, table, "refuseOpaque");
+	verdict->refuse_opaque = lua_toboolean(L, -1);
+	lua_getfield(L, table, "port");
+	verdict->port = (uint16_t)lua_tointeger(L, -1);
 	read_edits(L, table, verdict);
 	lua_getfield(L, table, "respond");
 	verdict->respond = lua_toboolean(L, -1);
-	/* Last: an error before this leaves a denial. */
 	lua_getfield(L, table, "allow");
-	verdict->allow = lua_toboolean(L, -1) && verdict->host;
+	allow = lua_toboolean(L, -1) && (response || verdict->host);
+	/* Last: an error before this leaves a denial, and no reference. */
+	if (allow && !response && lua_getfield(L, table, "review") > LUA_TNIL) {
+		verdict->token = luaL_ref(L, LUA_REGISTRYINDEX);
+		verdict->review = true;
+	}
+	verdict->allow = allow;
 }
 
 /*
@@ -178,10 +236,39 @@ struct asking {
 	struct proxy_ask *ask;
 	const struct proxy_question *question;
 	struct proxy_verdict verdict;
+	struct body_source body;
 	struct await *await;
 	lua_State *co;
 	int ref;
 };
+
+static struct proxy_ask *ask_of(struct body_source *body)
+{
+	return ((struct asking *)((char *)body - offsetof(struct asking, body)))
+		->ask;
+}
+
+static bool body_begin(struct body_source *body, size_t max)
+{
+	return proxy_body(ask_of(body), max);
+}
+
+static void body_watch(struct body_source *body, void (*done)(void *context),
+		       void *context)
+{
+	proxy_body_watch(ask_of(body), done, context);
+}
+
+static const char *body_take(struct body_source *body, size_t max,
+			     const char **data, size_t *size)
+{
+	struct proxy_text text = { NULL, 0 };
+	const char *wrong = proxy_body_take(ask_of(body), max, &text);
+
+	*data = text.data;
+	*size = text.size;
+	return wrong == decode_too_long ? BODY_TOO_LONG : wrong;
+}
 
 static void push_hook(lua_State *L, struct proxy_object *object,
 		      const char *name)
@@ -197,7 +284,8 @@ static int take_verdict(lua_State *L, int status, lua_KContext context)
 	struct asking *asking = (struct asking *)context;
 
 	(void)status;
-	read_verdict(L, &asking->verdict);
+	read_verdict(L, asking->question->kind == PROXY_ASK_RESPONSE,
+		     &asking->verdict);
 	return lua_gettop(L);
 }
 
@@ -208,7 +296,7 @@ static int ask_lua(lua_State *L)
 	lua_KContext context = (lua_KContext)asking;
 
 	push_hook(L, asking->object, "decide");
-	push_question(L, asking->question);
+	push_question(L, asking->question, &asking->body);
 	lua_callk(L, 1, 1, context, take_verdict); /* in a coroutine */
 	return take_verdict(L, LUA_OK, context);
 }
@@ -285,6 +373,8 @@ static void go_on(struct asking *asking, int arguments)
 		asking->await->context = asking;
 		asking->await->wake = on_wake;
 		LIST_INSERT_HEAD(&asking->object->waiting, asking, link);
+		/* It may wait for a body, that is now to be read. */
+		proxy_body_go_on(asking->ask);
 		return;
 	}
 	if (status != LUA_OK) {
@@ -324,6 +414,10 @@ static void on_decide(void *context, struct proxy_ask *ask,
 	*asking = (struct asking){ .object = object,
 				   .ask = ask,
 				   .question = question,
+				   .body = { .begin = body_begin,
+					     .watch = body_watch,
+					     .take = body_take,
+					     .most = object->body_bytes },
 				   .ref = LUA_NOREF };
 	lua_pushcfunction(L, take_coroutine);
 	lua_pushlightuserdata(L, asking);
@@ -348,6 +442,13 @@ static void on_cancelled(void *context, struct proxy_ask *ask)
 	LIST_REMOVE(asking, link);
 	asking->await->cancel(asking->await);
 	leave_coroutine(asking, false);
+}
+
+static void on_forget(void *context, int token)
+{
+	struct proxy_object *object = context;
+
+	luaL_unref(object->L, LUA_REGISTRYINDEX, token);
 }
 
 struct address_question {
@@ -467,11 +568,41 @@ static struct proxy_limits read_limits(lua_State *L, int index)
 	return limits;
 }
 
-/* new{decide=, checkAddress=, log=|nil, limits=|nil} -> proxy | nil, message */
+static size_t read_body_bytes(lua_State *L, int index)
+{
+	unsigned int bytes = 0;
+
+	if (lua_getfield(L, index, "limits") == LUA_TTABLE)
+		bytes = limit(L, "bodyBytes", 1);
+	lua_pop(L, 1);
+	return bytes ? bytes : BODY_BYTES;
+}
+
+/* The names in the list at @index's field "strip". */
+static int read_strip(lua_State *L, int index, struct proxy *proxy)
+{
+	int top = lua_gettop(L), error = 0;
+	bool is_list = lua_getfield(L, index, "strip") == LUA_TTABLE;
+
+	for (lua_Integer i = 1; is_list && !error; i++) {
+		if (lua_rawgeti(L, top + 1, i) != LUA_TSTRING)
+			break;
+		error = proxy_strip(proxy, lua_tostring(L, -1));
+		lua_pop(L, 1);
+	}
+	lua_settop(L, top);
+	return error;
+}
+
+/*
+ * new{decide=, checkAddress=, log=|nil, limits=|nil, strip=|nil} -> proxy |
+ * nil, message
+ */
 static int proxy_lua_new(lua_State *L)
 {
 	struct proxy_hooks hooks = { .decide = on_decide,
 				     .cancelled = on_cancelled,
+				     .forget = on_forget,
 				     .check_address = on_check_address };
 	struct proxy_object *object;
 	struct proxy_limits limits;
@@ -487,8 +618,9 @@ static int proxy_lua_new(lua_State *L)
 	limits = read_limits(L, 1);
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	main_state = lua_tothread(L, -1);
-	object = lua_newuserdatauv(L, sizeof(*object), 1);
+	object = lua_newuserdatauv(L, sizeof(*object), 2);
 	*object = (struct proxy_object){ .L = main_state,
+					 .body_bytes = read_body_bytes(L, 1),
 					 .self = LUA_NOREF,
 					 .idle_ref = LUA_NOREF };
 	luaL_setmetatable(L, PROXY);
@@ -500,6 +632,8 @@ static int proxy_lua_new(lua_State *L)
 	error = uv_default_loop() ? proxy_new(&object->proxy, uv_default_loop(),
 					      &hooks, &limits)
 				  : -EMFILE;
+	if (!error)
+		error = read_strip(L, 1, object->proxy);
 	if (error) {
 		luaL_unref(L, LUA_REGISTRYINDEX, object->self);
 		return api_fail(L, -error);
@@ -521,6 +655,21 @@ struct proxy *api_proxy(lua_State *L, int index)
 
 	luaL_argcheck(L, object->proxy, index, "proxy is closed");
 	return object->proxy;
+}
+
+void api_proxy_keep(lua_State *L, int proxy, int value)
+{
+	proxy = lua_absindex(L, proxy);
+	value = lua_absindex(L, value);
+	if (lua_getiuservalue(L, proxy, 2) != LUA_TTABLE) {
+		lua_pop(L, 1);
+		lua_createtable(L, 2, 0);
+		lua_pushvalue(L, -1);
+		lua_setiuservalue(L, proxy, 2);
+	}
+	lua_pushvalue(L, value);
+	lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+	lua_pop(L, 1);
 }
 
 /* proxy:forward(fd, host, port) -> true | nil, message: as listen */

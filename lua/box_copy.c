@@ -324,8 +324,11 @@ static void push_lower(lua_State *B, const char *s, size_t size)
 	luaL_pushresultsize(&buffer, size);
 }
 
-/* The pair {name=, value=} on top of the host goes into the table on top. */
-static void add_header(lua_State *B, lua_State *H)
+/*
+ * The pair {name=, value=} on top of the host goes into the table on top, and
+ * to @at and behind of the list below it.
+ */
+static void add_header(lua_State *B, lua_State *H, lua_Integer at)
 {
 	int pair = lua_gettop(H);
 	const char *name, *value;
@@ -337,14 +340,19 @@ static void add_header(lua_State *B, lua_State *H)
 		luaL_error(B, "the host's headers are no list of pairs");
 	name = lua_tolstring(H, -2, &name_size);
 	value = lua_tolstring(H, -1, &value_size);
+	lua_pushlstring(B, name, name_size);
+	lua_rawseti(B, -3, at);
 	push_lower(B, name, name_size);
+	lua_pushlstring(B, value, value_size);
 	lua_pushvalue(B, -1);
-	if (lua_rawget(B, -3) == LUA_TNIL) {
+	lua_rawseti(B, -5, at + 1);
+	lua_pushvalue(B, -2);
+	if (lua_rawget(B, -4) == LUA_TNIL) {
 		lua_pop(B, 1);
-		lua_pushlstring(B, value, value_size);
 	} else {
+		lua_insert(B, -2);
 		lua_pushliteral(B, ", ");
-		lua_pushlstring(B, value, value_size);
+		lua_insert(B, -2);
 		lua_concat(B, 3);
 	}
 	lua_rawset(B, -3);
@@ -355,21 +363,32 @@ static void in_headers(lua_State *B, lua_State *H, int index)
 {
 	lua_Integer n = (lua_Integer)lua_rawlen(H, index);
 
+	lua_createtable(B, (int)n * 2, 0);
 	lua_newtable(B);
 	for (lua_Integer i = 1; i <= n; i++) {
 		lua_rawgeti(H, index, i);
-		add_header(B, H);
+		add_header(B, H, 2 * i - 1);
 		lua_pop(H, 1);
 	}
 	box_view_new(B, "headers", BOX_VIEW_HEADERS | BOX_VIEW_ENDS, NULL);
+	lua_insert(B, -2);
+	box_view_list(B);
 }
 
-/* As in_table(), with `headers` made what policies read. */
-static void in_subject(lua_State *B, lua_State *H, int index)
+/* As in_table(), with `headers` made what policies read; its source of a body.
+ */
+static struct body_source *in_subject(lua_State *B, lua_State *H, int index)
 {
+	struct body_source *source = NULL;
+
 	lua_newtable(B);
 	lua_pushnil(H);
 	while (lua_next(H, index)) {
+		if (lua_islightuserdata(H, -1)) {
+			source = lua_touserdata(H, -1);
+			lua_pop(H, 1);
+			continue;
+		}
 		in_value(B, H, lua_gettop(H) - 1, 1);
 		if (lua_istable(H, -1) && lua_type(H, -2) == LUA_TSTRING &&
 		    strcmp(lua_tostring(H, -2), "headers") == 0)
@@ -379,6 +398,7 @@ static void in_subject(lua_State *B, lua_State *H, int index)
 		lua_rawset(B, -3);
 		lua_pop(H, 1);
 	}
+	return source;
 }
 
 static const char *const conn_fields[] = {
@@ -407,6 +427,7 @@ void box_copy_subject(lua_State *B, lua_State *H, int index,
 		[BOX_RESPONSE] = { "res", BOX_VIEW_STRICT | BOX_VIEW_METHODS,
 				   response_fields },
 	};
+	struct body_source *source;
 
 	luaL_checkstack(B, 10, NULL);
 	if (!lua_istable(H, index)) {
@@ -419,7 +440,8 @@ void box_copy_subject(lua_State *B, lua_State *H, int index,
 		in_headers(B, H, index);
 		return;
 	}
-	in_subject(B, H, index);
+	source = in_subject(B, H, index);
 	box_view_new(B, shapes[shape].name, shapes[shape].flags | BOX_VIEW_ENDS,
 		     shapes[shape].fields);
+	box_view_attach(B, source);
 }

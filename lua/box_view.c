@@ -8,17 +8,23 @@
 #include <ctype.h>
 #include <lauxlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lua/box_state.h"
+#include "lua/box_wait.h"
 
 #define NAME_MAX_NEAR 40
 
-/* The first user value is the table. @serial: 0, or the run it ends with. */
+/*
+ * The first user value is the table; the second, of headers, what they were
+ * made of. @serial: 0, or the run it ends with. @source: of its body
+ */
 struct view {
 	uint64_t serial;
 	unsigned int flags;
 	const char *name;
 	const char *const *known;
+	struct body_source *source;
 };
 
 static struct view *test_view(lua_State *B, int index)
@@ -63,9 +69,9 @@ bool box_view_push(lua_State *B, int index, bool ended)
 	return true;
 }
 
-static struct view *new_view(lua_State *B)
+static struct view *new_view(lua_State *B, int values)
 {
-	struct view *view = lua_newuserdatauv(B, sizeof(*view), 1);
+	struct view *view = lua_newuserdatauv(B, sizeof(*view), values);
 
 	*view = (struct view){ 0 };
 	lua_rawgetp(B, LUA_REGISTRYINDEX, &box_key_views);
@@ -78,13 +84,33 @@ static struct view *new_view(lua_State *B)
 void box_view_new(lua_State *B, const char *name, unsigned int flags,
 		  const char *const *known)
 {
-	struct view *view = new_view(B);
+	struct view *view = new_view(B, flags & BOX_VIEW_HEADERS ? 2 : 1);
 
 	view->name = name;
 	view->flags = flags;
 	view->known = known;
 	if (flags & BOX_VIEW_ENDS)
 		view->serial = box_of(B)->live;
+}
+
+void box_view_attach(lua_State *B, struct body_source *source)
+{
+	struct view *view = lua_touserdata(B, -1);
+
+	view->source = source;
+}
+
+struct body_source *box_view_source(lua_State *B, int index)
+{
+	const struct view *view = check_view(B, index);
+
+	lua_pop(B, 1);
+	return view->source;
+}
+
+void box_view_list(lua_State *B)
+{
+	lua_setiuservalue(B, -2, 2);
 }
 
 /* Levenshtein's distance, rows of at most NAME_MAX_NEAR. */
@@ -209,20 +235,89 @@ static int view_header(lua_State *B)
 	return 1;
 }
 
-static int view_body(lua_State *B)
+/* Pushes what the headers of the view at 1 were made of; 0 for none. */
+static lua_Integer push_wire(lua_State *B)
 {
-	return luaL_error(B, "body() is not available yet");
+	lua_Integer size;
+
+	check_view(B, 1);
+	lua_pushliteral(B, "headers");
+	lua_rawget(B, -2);
+	if (lua_type(B, -1) != LUA_TUSERDATA ||
+	    lua_getiuservalue(B, -1, 2) != LUA_TTABLE)
+		return 0;
+	size = (lua_Integer)lua_rawlen(B, -1);
+	box_charge(B, (uint64_t)size);
+	return size;
+}
+
+/* Are the strings at these indexes one but for the case of ASCII letters? */
+static bool same_name(lua_State *B, int a, int b)
+{
+	size_t size, other;
+	const char *s = lua_tolstring(B, a, &size);
+	const char *t = lua_tolstring(B, b, &other);
+
+	return size == other && strncasecmp(s, t, size) == 0;
+}
+
+/* req:values(name): all values of that name, as they came */
+static int view_values(lua_State *B)
+{
+	lua_Integer size, found = 0;
+	int wire, list;
+
+	luaL_checktype(B, 2, LUA_TSTRING);
+	size = push_wire(B);
+	wire = lua_gettop(B);
+	lua_newtable(B);
+	list = wire + 1;
+	for (lua_Integer i = 1; i < size; i += 2) {
+		lua_rawgeti(B, wire, i);
+		if (same_name(B, 2, -1)) {
+			lua_rawgeti(B, wire, i + 1);
+			lua_rawseti(B, list, ++found);
+		}
+		lua_settop(B, list);
+	}
+	return 1;
+}
+
+/* req:fields(): list of {name=, value=}, as they came */
+static int view_fields(lua_State *B)
+{
+	lua_Integer size = push_wire(B);
+	int wire = lua_gettop(B);
+
+	lua_createtable(B, (int)(size / 2), 0);
+	for (lua_Integer i = 1; i < size; i += 2) {
+		lua_createtable(B, 0, 2);
+		lua_rawgeti(B, wire, i);
+		lua_setfield(B, -2, "name");
+		lua_rawgeti(B, wire, i + 1);
+		lua_setfield(B, -2, "value");
+		lua_rawseti(B, -2, i / 2 + 1);
+	}
+	return 1;
 }
 
 static bool push_method(lua_State *B, const char *key)
 {
-	if (strcmp(key, "header") == 0)
-		lua_pushcfunction(B, view_header);
-	else if (strcmp(key, "body") == 0)
-		lua_pushcfunction(B, view_body);
-	else
-		return false;
-	return true;
+	static const luaL_Reg methods[] = {
+		{ "body", box_body },
+		{ "fields", view_fields },
+		{ "header", view_header },
+		{ "values", view_values },
+		{ NULL, NULL },
+	};
+
+	for (const luaL_Reg *method = methods; method->name; method++) {
+		if (strcmp(key, method->name) == 0) {
+			lua_pushcfunction(B, method->func);
+			return true;
+		}
+	}
+	return false;
 }
 
 /*
@@ -235,7 +330,7 @@ static void show(lua_State *B, const struct view *outer, int table, int key)
 
 	if (!(outer->flags & BOX_VIEW_ENDS) || !lua_istable(B, -1))
 		return;
-	inner = new_view(B);
+	inner = new_view(B, 1);
 	inner->serial = outer->serial;
 	inner->flags = BOX_VIEW_ENDS;
 	lua_pushvalue(B, key);

@@ -7,10 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct body_source;
+
 enum box_view_flags {
 	BOX_VIEW_STRICT = 1,  /* a field that is not there is an error */
 	BOX_VIEW_HEADERS = 2, /* names in any case */
-	BOX_VIEW_METHODS = 4, /* has header() and body() */
+	BOX_VIEW_METHODS = 4, /* has header(), values(), fields(), body() */
 	BOX_VIEW_ENDS = 8,    /* with the run; tables in it are views too */
 };
 
@@ -34,6 +36,21 @@ void box_view_new(lua_State *B, const char *name, unsigned int flags,
  * Never throws; the caller has three stack slots free.
  */
 bool box_view_push(lua_State *B, int index, bool ended);
+
+/**
+ * box_view_attach - what the view on top reads its body from
+ * box_view_source - the same, later: NULL where there is none
+ *
+ * The latter throws where the value is no view, or over.
+ */
+void box_view_attach(lua_State *B, struct body_source *source);
+struct body_source *box_view_source(lua_State *B, int index);
+
+/**
+ * box_view_list - the table on top, {name, value, name, value ...} as on the
+ * wire, belongs to the view of headers below it
+ */
+void box_view_list(lua_State *B);
 
 /** box_view_next - next(view, key) as a function of the box */
 int box_view_next(lua_State *B);

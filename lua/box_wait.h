@@ -5,6 +5,7 @@
 
 #include <lua.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 #include <uv.h>
@@ -43,6 +44,7 @@ struct box_op {
  * @deadline: loop time at which the callback has had all of its time
  * @begun: loop time at which it began to wait
  * @ms: how long @op may take at most
+ * @size: of @op: how much was asked for
  * @error: outcome of @op: 0, -errno or a negative code of libuv
  * @spent: @deadline has passed; the coroutine is not to be resumed
  * @timed: the timer is part of this
@@ -53,6 +55,7 @@ struct box_wait {
 	struct box *box;
 	const struct box_op *op;
 	void *state;
+	size_t size;
 	int ref;
 	int pcalls;
 	uint64_t serial;
@@ -105,5 +108,6 @@ int box_sleep(lua_State *B);
 int box_resolve(lua_State *B);
 int box_query(lua_State *B);
 int box_ask(lua_State *B);
+int box_body(lua_State *B);
 
 #endif

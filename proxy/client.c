@@ -63,9 +63,14 @@ void client_close(struct client *client, bool reset)
 	stream_close(&client->stream, reset);
 	uv_close((uv_handle_t *)&client->timer, on_timer_closed);
 	client->exchange = NULL;
-	if (exchange && exchange->tunnel)
-		proxy->tunnel_count--;
 	exchange_free(exchange);
+	if (client->inner) {
+		proxy->tunnel_count--;
+		if (client->inner->counts_tls)
+			proxy->tls->count--;
+		inner_free(client->inner);
+		client->inner = NULL;
+	}
 	proxy_client_gone(proxy);
 }
 
@@ -159,6 +164,8 @@ static bool step_wait(struct client *client)
 {
 	const char *reason;
 
+	if (client->state == CLIENT_ASK && collect_request(client))
+		return true;
 	if (client->stream.eof &&
 	    exchange_check_body(client, &reason) == HTTP1_MORE)
 		client_close(client, false);
@@ -221,6 +228,8 @@ static bool client_step(struct client *client)
 		/* An upstream of a tunnel shall see a failure too. */
 		if (client->state == CLIENT_TUNNEL)
 			return relay_step(client);
+		if (client->state == CLIENT_SHAKE)
+			return shake_step(client);
 		client_close(client, false);
 		return false;
 	}
@@ -234,6 +243,13 @@ static bool client_step(struct client *client)
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return step_wait(client);
+	case CLIENT_PEEK:
+		return peek_step(client);
+	case CLIENT_SHAKE:
+		return shake_step(client);
+	case CLIENT_SHAKE_UP:
+		step_wait(client);
+		return client->state != CLIENT_CLOSED && shake_up_step(client);
 	case CLIENT_EXCHANGE:
 		return forward_step(client);
 	case CLIENT_TUNNEL:
@@ -260,6 +276,9 @@ static bool wants_input(const struct client *client)
 	case CLIENT_DNS:
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
+	case CLIENT_PEEK:
+	case CLIENT_SHAKE:
+	case CLIENT_SHAKE_UP:
 		return room;
 	case CLIENT_EXCHANGE:
 		if (http1_body_done(&exchange->body))
@@ -291,8 +310,17 @@ static uint64_t deadline_of(const struct client *client)
 	case CLIENT_DIAL: /* so has the dial */
 	case CLIENT_CLOSED:
 		return 0;
+	case CLIENT_PEEK:
+		return peek_deadline(client);
+	case CLIENT_SHAKE:
+	case CLIENT_SHAKE_UP:
+		return client->since + client->proxy->tls->with.handshake_ms;
 	case CLIENT_DRAIN:
 		return client->since + PROXY_DRAIN_MS;
+	case CLIENT_EXCHANGE:
+		if (exchange->response == RESPONSE_ASK && !exchange->got.wanted)
+			return 0;
+		break;
 	case CLIENT_TUNNEL: /* of a raw one both ends are on this machine */
 		if (exchange->raw && !exchange->redirected)
 			return 0;
@@ -321,6 +349,15 @@ static void client_expire(struct client *client)
 				      "the request head took too long");
 		else
 			client_enter(client, CLIENT_LINGER);
+		break;
+	case CLIENT_PEEK:
+		peek_expire(client);
+		break;
+	case CLIENT_SHAKE:
+		shake_expire(client);
+		break;
+	case CLIENT_SHAKE_UP:
+		shake_up_expire(client);
 		break;
 	case CLIENT_EXCHANGE:
 		forward_expire(client);
@@ -403,7 +440,8 @@ static void client_settle(struct client *client)
 	unsigned int errors = client_errors(client);
 
 	if (exchange && exchange->up)
-		stream_want(exchange->up, !stream_pending(&client->stream));
+		stream_want(exchange->up, !stream_pending(&client->stream) &&
+						  review_reads(exchange));
 	stream_want(&client->stream, wants_input(client));
 	client_arm(client);
 	if (client_errors(client) != errors)

@@ -13,9 +13,10 @@ static void log_verdict(const struct exchange *exchange, const char *word,
 	size_t size = mark ? (size_t)(mark - target.data) : target.size;
 
 	/* Queries may hold secrets. */
-	proxy_log(exchange->ask.client->proxy, "%s %.*s %.*s%s%s%s%s", word,
+	proxy_log(exchange->ask.client->proxy, "%s %.*s %s%.*s%s%s%s%s", word,
 		  (int)(request->method.size > 32 ? 32 : request->method.size),
 		  request->method.data,
+		  exchange->inner ? exchange->inner->origin : "",
 		  (int)(size > LOG_TARGET ? LOG_TARGET : size), target.data,
 		  mark || size > LOG_TARGET ? "..." : "", reason ? " (" : "",
 		  reason ? reason : "", reason ? ")" : "");
@@ -32,7 +33,8 @@ bool decision_ends(const struct client *client)
 	if (http1_body_done(body))
 		return false;
 	/* Whether the client still sends such a body cannot be known. */
-	if (exchange->request.expects && !stream_input(&client->stream).size)
+	if (exchange->request.expects && !exchange->continued &&
+	    !stream_input(&client->stream).size)
 		return true;
 	return body->framing == HTTP1_LENGTH && body->left > PROXY_DRAIN;
 }
@@ -46,9 +48,10 @@ static const char *code_of(const struct proxy_verdict *verdict)
 	return "blocked-by-policy";
 }
 
-static void deny(struct client *client, const struct proxy_verdict *verdict)
+void decision_deny(struct client *client, const struct proxy_verdict *verdict)
 {
 	struct exchange *exchange = client->exchange;
+	bool review = exchange->response == RESPONSE_ASK;
 	const char *reason = verdict->reason && verdict->reason[0]
 				     ? verdict->reason
 				     : "denied";
@@ -56,7 +59,8 @@ static void deny(struct client *client, const struct proxy_verdict *verdict)
 	struct reply reply = {
 		.status = verdict->status >= 400 && verdict->status <= 599
 				  ? verdict->status
-				  : 403,
+			  : review ? 502
+				   : 403,
 		.phrase = exchange->request.connect ? reason : NULL,
 		.code = code_of(verdict),
 		.reason = reason,
@@ -80,7 +84,13 @@ static void deny(struct client *client, const struct proxy_verdict *verdict)
 	pbuf_free(&target);
 }
 
-static void respond(struct client *client, const struct proxy_verdict *verdict)
+void decision_unusable(struct client *client, const char *wrong)
+{
+	reply_failure(client, 502, "bad-verdict",
+		      "the policy's answer is unusable: %s", wrong);
+}
+
+void decision_answer(struct client *client, const struct proxy_verdict *verdict)
 {
 	const struct reply reply = {
 		.status = verdict->status,
@@ -97,8 +107,7 @@ static void respond(struct client *client, const struct proxy_verdict *verdict)
 	else
 		wrong = forward_check_edits(verdict);
 	if (wrong) {
-		reply_failure(client, 502, "bad-verdict",
-			      "the policy's answer is unusable: %s", wrong);
+		decision_unusable(client, wrong);
 		return;
 	}
 	log_verdict(client->exchange, "answer", NULL);
@@ -122,10 +131,25 @@ static const char *take_via(struct exchange *exchange,
 
 	if (wrong)
 		return wrong;
-	exchange->by_parent =
-		!exchange->request.connect && !exchange->request.websocket;
+	exchange->by_parent = !exchange->request.connect &&
+			      !exchange->request.websocket && !exchange->inner;
 	exchange->via = via_copy(via);
 	return exchange->via ? NULL : "out of memory";
+}
+
+static const char *take_tunnel(struct exchange *exchange,
+			       const struct proxy_verdict *verdict)
+{
+	if (exchange->raw)
+		return NULL;
+	if (verdict->terminate && !exchange->ask.client->proxy->tls)
+		return "it asks for TLS to be terminated, and nothing can";
+	if (verdict->refuse_opaque && !verdict->terminate && !verdict->inspect)
+		return "it refuses opaque tunnels and has none read";
+	exchange->terminate = verdict->terminate;
+	exchange->inspect = verdict->inspect;
+	exchange->refuse_opaque = verdict->refuse_opaque;
+	return NULL;
 }
 
 static const char *prepare(struct exchange *exchange,
@@ -141,8 +165,10 @@ static const char *prepare(struct exchange *exchange,
 	exchange->host = strdup(verdict->host);
 	if (!exchange->host)
 		return "out of memory";
+	if (verdict->port)
+		exchange->request.port = verdict->port;
 	if (exchange->request.connect)
-		return NULL;
+		return take_tunnel(exchange, verdict);
 	wrong = forward_head(exchange, verdict);
 	return wrong			  ? wrong
 	       : exchange->forward.failed ? "out of memory"
@@ -152,15 +178,23 @@ static const char *prepare(struct exchange *exchange,
 static void allow(struct client *client, const struct proxy_verdict *verdict)
 {
 	struct exchange *exchange = client->exchange;
-	const char *wrong = prepare(exchange, verdict);
+	const char *wrong;
 
+	exchange->reviewed = verdict->review;
+	exchange->token = verdict->token;
+	wrong = prepare(exchange, verdict);
 	if (wrong) {
-		reply_failure(client, 502, "bad-verdict",
-			      "the policy's answer is unusable: %s", wrong);
+		decision_unusable(client, wrong);
 		return;
 	}
 	log_verdict(exchange, "allow", NULL);
-	exchange_forget(exchange);
+	collect_end(exchange);
+	/*
+	 * Whoever judges the response is told what it answers; a tunnel that
+	 * is read still needs its host as it was spelled.
+	 */
+	if (!exchange->reviewed && !exchange->terminate && !exchange->inspect)
+		exchange_forget(exchange);
 	upstream_open(client);
 }
 
@@ -169,11 +203,13 @@ void proxy_answer(struct proxy_ask *ask, const struct proxy_verdict *verdict)
 	struct client *client = ask->client;
 
 	ask->open = false;
-	if (verdict->respond)
-		respond(client, verdict);
+	if (client->exchange->response == RESPONSE_ASK)
+		review_answer(client, verdict);
+	else if (verdict->respond)
+		decision_answer(client, verdict);
 	else if (verdict->allow)
 		allow(client, verdict);
 	else
-		deny(client, verdict);
+		decision_deny(client, verdict);
 	client_pump(client);
 }

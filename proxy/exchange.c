@@ -13,24 +13,34 @@ void exchange_forget(struct exchange *exchange)
 	exchange->socks = NULL;
 }
 
-void exchange_free(struct exchange *exchange)
+void exchange_cancel(struct exchange *exchange)
 {
+	const struct proxy_opener *opener = &exchange->opener;
 	const struct proxy_hooks *hooks;
 
+	if (!exchange->ask.open)
+		return;
+	exchange->ask.open = false;
+	hooks = &exchange->ask.client->proxy->hooks;
+	if (opener->open)
+		opener->cancelled(opener->context, &exchange->ask);
+	else if (hooks->cancelled)
+		hooks->cancelled(hooks->context, &exchange->ask);
+}
+
+void exchange_free(struct exchange *exchange)
+{
 	if (!exchange)
 		return;
-	if (exchange->ask.open) {
-		const struct proxy_opener *opener = &exchange->opener;
-
-		exchange->ask.open = false;
-		hooks = &exchange->ask.client->proxy->hooks;
-		if (opener->open)
-			opener->cancelled(opener->context, &exchange->ask);
-		else if (hooks->cancelled)
-			hooks->cancelled(hooks->context, &exchange->ask);
-	}
+	exchange_cancel(exchange);
+	review_end(exchange);
+	collect_end(exchange);
 	if (exchange->dial)
 		dial_cancel(exchange->dial);
+	if (exchange->tunnel)
+		exchange->ask.client->proxy->tunnel_count--;
+	if (exchange->terminated)
+		exchange->ask.client->proxy->tls->count--;
 	if (exchange->up) {
 		exchange->up->owner = NULL;
 		exchange->up->wake = NULL;
@@ -67,6 +77,8 @@ static const char *protocol_of(const struct exchange *exchange)
 {
 	if (exchange->raw)
 		return exchange->redirected ? "transparent" : "loopback";
+	if (exchange->inner)
+		return exchange->inner->protocol;
 	if (exchange->socks_version)
 		return exchange->socks_version == 4 ? "socks4a" : "socks5";
 	return exchange->request.connect ? "connect" : "http";
@@ -77,6 +89,7 @@ void exchange_ask(struct client *client)
 	struct exchange *exchange = client->exchange;
 	const struct http1_request *request = &exchange->request;
 	const struct proxy_hooks *hooks = &client->proxy->hooks;
+	const struct inner *inner = exchange->inner;
 
 	exchange->question = (struct proxy_question){
 		.kind = !request->connect ? PROXY_ASK_REQUEST
@@ -84,8 +97,12 @@ void exchange_ask(struct client *client)
 				? PROXY_ASK_FORWARD
 				: PROXY_ASK_CONNECT,
 		.protocol = protocol_of(exchange),
-		.host = request->host,
+		.host = inner ? proxy_text_of(inner->host) : request->host,
 		.port = request->port,
+		.sni = proxy_text_of(inner && inner->sni[0] ? inner->sni
+							    : NULL),
+		.inside = inner != NULL,
+		.tls = inner && inner->tls,
 		.method = request->method,
 		.target = request->target,
 		.path = request->path,
@@ -128,14 +145,35 @@ static bool is_idempotent(struct proxy_text method)
 	return false;
 }
 
+static bool parse_head(struct client *client, struct exchange *exchange,
+		       size_t size, struct http1_refusal *refusal)
+{
+	const struct inner *inner = client->inner;
+	size_t fields = http1_fields(&client->scan);
+	struct http1_inside inside;
+
+	if (!inner)
+		return http1_request(&exchange->request, exchange->head, size,
+				     exchange->headers, fields, refusal);
+	exchange->inner = inner;
+	inside = (struct http1_inside){
+		.host = proxy_text_of(inner->host),
+		.spelled = proxy_text_of(inner->spelled),
+		.port = inner->port,
+		.tls = inner->tls,
+	};
+	return http1_request_inside(&exchange->request, exchange->head, size,
+				    exchange->headers, fields, &inside,
+				    refusal);
+}
+
 static bool read_head(struct client *client, struct exchange *exchange,
 		      size_t size)
 {
 	struct http1_request *request = &exchange->request;
 	struct http1_refusal refusal;
 
-	if (!http1_request(request, exchange->head, size, exchange->headers,
-			   http1_fields(&client->scan), &refusal)) {
+	if (!parse_head(client, exchange, size, &refusal)) {
 		reply_failure(client, refusal.status, "bad-request", "%s",
 			      refusal.reason);
 		return false;

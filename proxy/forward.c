@@ -2,20 +2,24 @@
 /* A plain request under way: its body up, failures, and whose turn it is. */
 #include "proxy/internal.h"
 
-void forward_piece(struct stream *to, bool chunked, struct proxy_text piece)
+static void add_chunk(struct pbuf *out, struct proxy_text piece)
 {
-	if (!chunked) {
-		stream_send(to, piece);
-		return;
-	}
-	pbuf_format(&to->out, "%zx\r\n", piece.size);
-	pbuf_text_add(&to->out, piece);
-	pbuf_add(&to->out, "\r\n", 2);
+	pbuf_format(out, "%zx\r\n", piece.size);
+	pbuf_text_add(out, piece);
+	pbuf_add(out, "\r\n", 2);
 }
 
-static bool is_announced(struct proxy_text list, struct proxy_text name)
+void forward_piece(struct stream *to, bool chunked, struct proxy_text piece)
 {
-	struct proxy_text member;
+	if (chunked)
+		add_chunk(&to->out, piece);
+	else
+		stream_send(to, piece);
+}
+
+bool forward_listed(const struct pbuf *names, struct proxy_text name)
+{
+	struct proxy_text list = pbuf_text(names), member;
 
 	while (http1_member(&list, &member)) {
 		if (proxy_text_same(member, name))
@@ -26,7 +30,7 @@ static bool is_announced(struct proxy_text list, struct proxy_text name)
 
 /* A trailer section was read byte by byte already: it can be read again. */
 static void add_trailers(struct pbuf *out, struct pbuf *section,
-			 const struct pbuf *announced)
+			 const struct pbuf *announced, const struct pbuf *strip)
 {
 	enum { TRAILERS_MAX = 64 };
 	struct proxy_header fields[TRAILERS_MAX];
@@ -37,23 +41,51 @@ static void add_trailers(struct pbuf *out, struct pbuf *section,
 	    !http1_trailers(pbuf_text(section), fields, TRAILERS_MAX, &count))
 		count = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (http1_trailing(fields[i].name) &&
-		    (!announced ||
-		     is_announced(pbuf_text(announced), fields[i].name)))
+		struct proxy_text name = fields[i].name;
+
+		if (http1_trailing(name) &&
+		    (announced ? forward_listed(announced, name)
+			       : !forward_listed(strip, name)))
 			head_add(out, &fields[i]);
 	}
 	pbuf_free(section);
 }
 
-void forward_end(struct stream *to, bool chunked, struct pbuf *trailers,
-		 const struct pbuf *announced)
+void forward_end(struct pbuf *out, bool chunked, struct pbuf *trailers,
+		 const struct pbuf *announced, const struct pbuf *strip)
 {
 	if (!chunked)
 		return;
-	pbuf_add(&to->out, "0\r\n", 3);
+	pbuf_add(out, "0\r\n", 3);
 	if (trailers->size)
-		add_trailers(&to->out, trailers, announced);
-	pbuf_add(&to->out, "\r\n", 2);
+		add_trailers(out, trailers, announced, strip);
+	pbuf_add(out, "\r\n", 2);
+}
+
+/*
+ * It goes into the same buffer as the head, so that it goes up with it, and
+ * again where a kept connection turns out to be dead.
+ */
+void forward_begun(struct exchange *exchange, struct proxy_text body)
+{
+	struct pbuf *out = &exchange->forward;
+	bool chunked = exchange->request.framing == HTTP1_CHUNKED;
+	struct proxy_text begun = pbuf_text(&exchange->sent.bytes);
+
+	if (body.data) {
+		pbuf_text_add(out, body);
+		exchange->discard = true;
+		return;
+	}
+	if (exchange->request.framing == HTTP1_NONE)
+		return;
+	if (begun.size && chunked)
+		add_chunk(out, begun);
+	else
+		pbuf_text_add(out, begun);
+	if (http1_body_done(&exchange->body))
+		forward_end(out, chunked, &exchange->trailers,
+			    &exchange->announced, NULL);
 }
 
 void forward_fail(struct client *client, unsigned int status, const char *cause)
@@ -86,7 +118,9 @@ static bool send_step(struct client *client, enum http1_step step,
 	struct stream *up = exchange->up;
 	bool chunked = exchange->request.framing == HTTP1_CHUNKED;
 
-	if (step == HTTP1_PIECE)
+	if (exchange->discard)
+		piece.size = 0;
+	else if (step == HTTP1_PIECE)
 		forward_piece(up, chunked, piece);
 	else if (step == HTTP1_TRAILER && exchange->announced.size)
 		pbuf_text_add(&exchange->trailers, piece);
@@ -96,7 +130,8 @@ static bool send_step(struct client *client, enum http1_step step,
 	}
 	if (!http1_body_done(&exchange->body))
 		return false;
-	forward_end(up, chunked, &exchange->trailers, &exchange->announced);
+	forward_end(&up->out, chunked && !exchange->discard,
+		    &exchange->trailers, &exchange->announced, NULL);
 	return true;
 }
 

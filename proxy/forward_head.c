@@ -4,8 +4,7 @@
 
 #include "proxy/internal.h"
 
-static bool is_edited(const struct proxy_verdict *verdict,
-		      struct proxy_text name)
+bool forward_edited(const struct proxy_verdict *verdict, struct proxy_text name)
 {
 	for (size_t i = 0; i < verdict->set_count; i++) {
 		if (proxy_text_same(verdict->set[i].name, name))
@@ -13,6 +12,20 @@ static bool is_edited(const struct proxy_verdict *verdict,
 	}
 	for (size_t i = 0; i < verdict->remove_count; i++) {
 		if (proxy_text_same(verdict->remove[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Not even right any more where the body is another. */
+bool forward_of_body(struct proxy_text name)
+{
+	static const char *const names[] = { "content-encoding", "content-md5",
+					     "digest", "content-digest",
+					     "repr-digest" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (proxy_text_is(name, names[i]))
 			return true;
 	}
 	return false;
@@ -46,6 +59,11 @@ void head_add(struct pbuf *out, const struct proxy_header *header)
 	pbuf_add(out, "\r\n", 2);
 }
 
+static uint16_t standard_port(const struct exchange *exchange)
+{
+	return exchange->inner && exchange->inner->tls ? 443 : 80;
+}
+
 /* It comes from the verdict: what was decided is what is asked for. */
 static void add_authority(struct pbuf *out, const struct exchange *exchange)
 {
@@ -53,7 +71,7 @@ static void add_authority(struct pbuf *out, const struct exchange *exchange)
 	bool v6 = strchr(host, ':') != NULL;
 
 	pbuf_format(out, "%s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
-	if (exchange->request.port != 80)
+	if (exchange->request.port != standard_port(exchange))
 		pbuf_format(out, ":%u", exchange->request.port);
 }
 
@@ -75,8 +93,39 @@ static bool is_path(struct proxy_text path)
 	return path.size && path.data[0] == '/';
 }
 
+/* A path, and a query where there is one. */
+static bool is_target(struct proxy_text target)
+{
+	const char *mark = memchr(target.data, '?', target.size);
+	size_t size = mark ? (size_t)(mark - target.data) : target.size;
+
+	for (size_t i = size; i < target.size; i++) {
+		unsigned char byte = (unsigned char)target.data[i];
+
+		if (byte <= 0x20 || byte >= 0x7f || byte == '#')
+			return false;
+	}
+	return is_path((struct proxy_text){ target.data, size });
+}
+
+static void add_target(struct pbuf *out, const struct exchange *exchange,
+		       const struct proxy_verdict *verdict)
+{
+	const struct http1_request *request = &exchange->request;
+
+	if (verdict->target.data) {
+		pbuf_text_add(out, verdict->target);
+		return;
+	}
+	pbuf_text_add(out, verdict->path.data ? verdict->path : request->path);
+	if (request->query.data) {
+		pbuf_add(out, "?", 1);
+		pbuf_text_add(out, request->query);
+	}
+}
+
 static void add_request_line(struct pbuf *out, const struct exchange *exchange,
-			     struct proxy_text path)
+			     const struct proxy_verdict *verdict)
 {
 	const struct http1_request *request = &exchange->request;
 
@@ -86,11 +135,7 @@ static void add_request_line(struct pbuf *out, const struct exchange *exchange,
 		pbuf_format(out, "http://");
 		add_authority(out, exchange);
 	}
-	pbuf_text_add(out, path.data ? path : request->path);
-	if (request->query.data) {
-		pbuf_add(out, "?", 1);
-		pbuf_text_add(out, request->query);
-	}
+	add_target(out, exchange, verdict);
 	pbuf_format(out, " HTTP/1.1\r\n");
 }
 
@@ -143,7 +188,7 @@ static void announce_trailers(struct exchange *exchange,
 			continue;
 		while (http1_member(&list, &member)) {
 			if (!http1_token(member) || !http1_trailing(member) ||
-			    is_edited(verdict, member))
+			    forward_edited(verdict, member))
 				continue;
 			if (out->size)
 				pbuf_add(out, ", ", 2);
@@ -176,28 +221,42 @@ static void add_connection(struct pbuf *out,
 		pbuf_add(out, "\r\n", 2);
 }
 
-const char *forward_head(struct exchange *exchange,
-			 const struct proxy_verdict *verdict)
+static const char *check_request(const struct exchange *exchange,
+				 const struct proxy_verdict *verdict)
+{
+	if (verdict->target.data
+		    ? !is_target(verdict->target)
+		    : verdict->path.data && !is_path(verdict->path))
+		return "its path is none";
+	if (verdict->body.data && exchange->request.websocket)
+		return "a WebSocket's handshake has no body";
+	return forward_check_edits(verdict);
+}
+
+/* Does the client's field go up as it is? */
+static bool goes_up(const struct exchange *exchange,
+		    const struct proxy_verdict *verdict, struct proxy_text name)
+{
+	const struct http1_request *request = &exchange->request;
+
+	if (is_own(name) || forward_edited(verdict, name) ||
+	    http1_hop_by_hop(name, request->headers, request->header_count))
+		return false;
+	/* Who has the body, or sends another one, expects nothing. */
+	if (proxy_text_is(name, "expect"))
+		return request->expects && !exchange->continued &&
+		       !verdict->body.data && !exchange->sent.max;
+	return !verdict->body.data || !forward_of_body(name);
+}
+
+static void add_fields(struct exchange *exchange,
+		       const struct proxy_verdict *verdict)
 {
 	const struct http1_request *request = &exchange->request;
 	struct pbuf *out = &exchange->forward;
-	const char *wrong = forward_check_edits(verdict);
 
-	if (wrong)
-		return wrong;
-	if (verdict->path.data && !is_path(verdict->path))
-		return "its path is none";
-	exchange->reusable = !request->websocket;
-	add_request_line(out, exchange, verdict->path);
-	add_host(out, exchange);
-	add_credentials(out, exchange);
 	for (size_t i = 0; i < request->header_count; i++) {
-		struct proxy_text name = request->headers[i].name;
-
-		if (is_own(name) || is_edited(verdict, name) ||
-		    http1_hop_by_hop(name, request->headers,
-				     request->header_count) ||
-		    (proxy_text_is(name, "expect") && !request->expects))
+		if (!goes_up(exchange, verdict, request->headers[i].name))
 			continue;
 		if (binds_connection(&request->headers[i]))
 			exchange->reusable = false;
@@ -208,8 +267,27 @@ const char *forward_head(struct exchange *exchange,
 			exchange->reusable = false;
 		head_add(out, &verdict->set[i]);
 	}
-	head_add_framing(out, request->framing, request->length);
-	if (request->framing == HTTP1_CHUNKED)
+}
+
+const char *forward_head(struct exchange *exchange,
+			 const struct proxy_verdict *verdict)
+{
+	const struct http1_request *request = &exchange->request;
+	struct pbuf *out = &exchange->forward;
+	const char *wrong = check_request(exchange, verdict);
+
+	if (wrong)
+		return wrong;
+	exchange->reusable = !request->websocket;
+	add_request_line(out, exchange, verdict);
+	add_host(out, exchange);
+	add_credentials(out, exchange);
+	add_fields(exchange, verdict);
+	if (verdict->body.data)
+		head_add_framing(out, HTTP1_LENGTH, verdict->body.size);
+	else
+		head_add_framing(out, request->framing, request->length);
+	if (request->framing == HTTP1_CHUNKED && !verdict->body.data)
 		announce_trailers(exchange, verdict);
 	if (exchange->announced.size) {
 		pbuf_add(out, "Trailer: ", 9);
@@ -217,5 +295,6 @@ const char *forward_head(struct exchange *exchange,
 		pbuf_add(out, "\r\n", 2);
 	}
 	add_connection(out, request);
+	forward_begun(exchange, verdict->body);
 	return NULL;
 }

@@ -74,6 +74,7 @@ static bool check_method(struct proxy_text method,
 
 static bool read_request_line(struct http1_request *request,
 			      struct proxy_text line,
+			      const struct http1_inside *inside,
 			      struct http1_refusal *refusal)
 {
 	const char *first = memchr(line.data, ' ', line.size);
@@ -94,12 +95,15 @@ static bool read_request_line(struct http1_request *request,
 	if (!read_version(version, &request->minor, refusal) ||
 	    !check_method(request->method, refusal))
 		return false;
+	if (inside)
+		return http1_origin(request, inside, refusal);
 	return proxy_text_equal(request->method, "CONNECT")
 		       ? http1_connect(request, refusal)
-		       : http1_absolute(request, refusal);
+		       : http1_absolute(request, "http", refusal);
 }
 
 static bool check_host(const struct http1_request *request,
+		       const struct http1_inside *inside,
 		       struct http1_refusal *refusal)
 {
 	const struct proxy_header *header = NULL;
@@ -116,10 +120,16 @@ static bool check_host(const struct http1_request *request,
 	if (!found)
 		return request->minor == 0 ||
 		       http1_refuse(refusal, 400, "Host is missing");
-	if (!http1_authority(header->value, 80, &host, &port, refusal))
+	if (!http1_authority(header->value,
+			     http1_standard_port(inside && inside->tls), &host,
+			     &port, refusal))
 		return http1_refuse(refusal, 400, "malformed Host");
+	if (inside)
+		return http1_is_inside(inside, host, port) ||
+		       http1_refuse(refusal, 421,
+				    "Host differs from the tunnel's target");
 	if (!proxy_text_same(host, request->host) || port != request->port)
-		return http1_refuse(refusal, 400,
+		return http1_refuse(refusal, 421,
 				    "Host differs from the request target");
 	return true;
 }
@@ -156,6 +166,7 @@ static bool check_body(const struct http1_request *request,
 }
 
 static bool read_options(struct http1_request *request,
+			 const struct http1_inside *inside,
 			 struct http1_refusal *refusal)
 {
 	const struct proxy_header *headers = request->headers;
@@ -179,22 +190,31 @@ static bool read_options(struct http1_request *request,
 			     request->framing == HTTP1_NONE &&
 			     http1_asks_websocket(headers, count);
 	return check_body(request, refusal) && check_expect(request, refusal) &&
-	       check_host(request, refusal);
+	       check_host(request, inside, refusal);
 }
 
 bool http1_request(struct http1_request *request, const char *head, size_t size,
 		   struct proxy_header *headers, size_t capacity,
 		   struct http1_refusal *refusal)
 {
+	return http1_request_inside(request, head, size, headers, capacity,
+				    NULL, refusal);
+}
+
+bool http1_request_inside(struct http1_request *request, const char *head,
+			  size_t size, struct proxy_header *headers,
+			  size_t capacity, const struct http1_inside *inside,
+			  struct http1_refusal *refusal)
+{
 	struct proxy_text rest = { head, size }, line;
 
 	*request = (struct http1_request){ .headers = headers };
 	if (!http1_line(&rest, &line))
 		return http1_refuse(refusal, 400, "malformed request line");
-	return read_request_line(request, line, refusal) &&
+	return read_request_line(request, line, inside, refusal) &&
 	       http1_read_fields(rest, headers, capacity,
 				 &request->header_count, refusal) &&
-	       read_options(request, refusal);
+	       read_options(request, inside, refusal);
 }
 
 static bool read_status_line(struct http1_response *response,

@@ -109,6 +109,30 @@ bool http1_request(struct http1_request *request, const char *head, size_t size,
 		   struct http1_refusal *refusal);
 
 /**
+ * struct http1_inside - the tunnel that a request comes in
+ * @host: its target, canonical; @spelled: as the client named it
+ * @tls: so the scheme is https
+ */
+struct http1_inside {
+	struct proxy_text host;
+	struct proxy_text spelled;
+	uint16_t port;
+	bool tls;
+};
+
+/**
+ * http1_request_inside() - as http1_request(), for a request in a tunnel
+ *
+ * The target is in origin form, or absolute and names the tunnel's scheme, host
+ * and port; so does Host, or it is refused with 421. @request's host and port
+ * are the tunnel's.
+ */
+bool http1_request_inside(struct http1_request *request, const char *head,
+			  size_t size, struct proxy_header *headers,
+			  size_t capacity, const struct http1_inside *inside,
+			  struct http1_refusal *refusal);
+
+/**
  * struct http1_response - a response of an origin
  * @framing: of the body where the request and status allow one at all
  * @has_length: Content-Length is there, and @length is its value

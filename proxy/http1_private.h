@@ -51,9 +51,23 @@ size_t http1_find(const struct proxy_header *headers, size_t count,
 /** http1_asks_websocket() - is exactly a WebSocket upgrade asked or granted? */
 bool http1_asks_websocket(const struct proxy_header *headers, size_t count);
 
-/** http1_absolute() - absolute-form @target (RFC 9112 3.2.2) */
-bool http1_absolute(struct http1_request *request,
+/** http1_absolute() - absolute-form @target (RFC 9112 3.2.2), of @scheme */
+bool http1_absolute(struct http1_request *request, const char *scheme,
 		    struct http1_refusal *refusal);
+
+/** http1_origin() - @target of a request in a tunnel: origin-form (3.2.1) */
+bool http1_origin(struct http1_request *request,
+		  const struct http1_inside *inside,
+		  struct http1_refusal *refusal);
+
+/** http1_is_inside() - do a host and port name the tunnel's target? */
+bool http1_is_inside(const struct http1_inside *inside, struct proxy_text host,
+		     uint16_t port);
+
+static inline uint16_t http1_standard_port(bool tls)
+{
+	return tls ? 443 : 80;
+}
 
 /** http1_connect() - authority-form @target (RFC 9112 3.2.3) */
 bool http1_connect(struct http1_request *request,

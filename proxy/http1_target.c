@@ -143,8 +143,8 @@ static bool check_bytes(struct proxy_text target, struct http1_refusal *refusal)
 	return true;
 }
 
-/* The authority of an http URL, or why the target is not one. */
-static const char *find_authority(struct proxy_text target,
+/* The authority of a URL of @wanted, or why the target is not one. */
+static const char *find_authority(struct proxy_text target, const char *wanted,
 				  struct proxy_text *authority)
 {
 	const char *colon = memchr(target.data, ':', target.size);
@@ -159,10 +159,14 @@ static const char *find_authority(struct proxy_text target,
 		       "http://host/path";
 	scheme = (struct proxy_text){ target.data,
 				      (size_t)(colon - target.data) };
-	if (proxy_text_is(scheme, "https"))
-		return "https is not fetched in cleartext: use CONNECT";
-	if (!proxy_text_is(scheme, "http"))
-		return "only URLs of the http scheme are fetched";
+	if (!proxy_text_is(scheme, wanted)) {
+		if (wanted[4])
+			return "in this tunnel URLs are of the https scheme";
+		return proxy_text_is(scheme, "https")
+			       ? "https is not fetched in cleartext: use "
+				 "CONNECT"
+			       : "only URLs of the http scheme are fetched";
+	}
 	rest = (struct proxy_text){ colon + 1, target.size - scheme.size - 1 };
 	if (rest.size < 2 || memcmp(rest.data, "//", 2) != 0)
 		return "the URL lacks // before its host";
@@ -174,22 +178,12 @@ static const char *find_authority(struct proxy_text target,
 	return NULL;
 }
 
-bool http1_absolute(struct http1_request *request,
-		    struct http1_refusal *refusal)
+/* Path and query, from what stands behind an authority. */
+static bool split_path(struct http1_request *request, struct proxy_text rest,
+		       struct http1_refusal *refusal)
 {
-	struct proxy_text target = request->target, authority, rest;
-	const char *wrong, *mark;
+	const char *mark;
 
-	if (!check_bytes(target, refusal))
-		return false;
-	wrong = find_authority(target, &authority);
-	if (wrong)
-		return http1_refuse(refusal, 400, wrong);
-	if (!http1_authority(authority, 80, &request->host, &request->port,
-			     refusal))
-		return false;
-	rest.data = authority.data + authority.size;
-	rest.size = target.size - (size_t)(rest.data - target.data);
 	mark = rest.size ? memchr(rest.data, '?', rest.size) : NULL;
 	request->query = (struct proxy_text){ NULL, 0 };
 	if (mark) {
@@ -202,6 +196,56 @@ bool http1_absolute(struct http1_request *request,
 	if (rest.size && memchr(rest.data, '\\', rest.size))
 		return http1_refuse(refusal, 400, "backslash in the path");
 	request->path = rest.size ? rest : proxy_text_of("/");
+	return true;
+}
+
+bool http1_absolute(struct http1_request *request, const char *scheme,
+		    struct http1_refusal *refusal)
+{
+	struct proxy_text target = request->target, authority, rest;
+	const char *wrong;
+
+	if (!check_bytes(target, refusal))
+		return false;
+	wrong = find_authority(target, scheme, &authority);
+	if (wrong)
+		return http1_refuse(refusal, 400, wrong);
+	if (!http1_authority(authority, http1_standard_port(scheme[4] != '\0'),
+			     &request->host, &request->port, refusal))
+		return false;
+	rest.data = authority.data + authority.size;
+	rest.size = target.size - (size_t)(rest.data - target.data);
+	return split_path(request, rest, refusal);
+}
+
+bool http1_is_inside(const struct http1_inside *inside, struct proxy_text host,
+		     uint16_t port)
+{
+	return port == inside->port && (proxy_text_same(host, inside->host) ||
+					proxy_text_same(host, inside->spelled));
+}
+
+bool http1_origin(struct http1_request *request,
+		  const struct http1_inside *inside,
+		  struct http1_refusal *refusal)
+{
+	if (proxy_text_equal(request->method, "CONNECT"))
+		return http1_refuse(refusal, 405, "CONNECT inside a tunnel");
+	if (request->target.data[0] == '/') {
+		if (!check_bytes(request->target, refusal) ||
+		    !split_path(request, request->target, refusal))
+			return false;
+	} else {
+		if (!http1_absolute(request, inside->tls ? "https" : "http",
+				    refusal))
+			return false;
+		if (!http1_is_inside(inside, request->host, request->port))
+			return http1_refuse(refusal, 421,
+					    "the request target differs from "
+					    "the tunnel's");
+	}
+	request->host = inside->host;
+	request->port = inside->port;
 	return true;
 }
 

@@ -12,6 +12,8 @@
 #include "proxy/pool.h"
 #include "proxy/proxy.h"
 #include "proxy/stream.h"
+#include "proxy/stream_tls.h"
+#include "proxy/tls.h"
 
 enum {
 	PROXY_SCRATCH = 262144, /* one read of what flows on at once */
@@ -42,6 +44,8 @@ struct proxy {
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
 	struct resolver *resolver; /* NULL: none */
+	struct tls *tls;   /* NULL: nothing is terminated */
+	struct pbuf strip; /* a comma list of names */
 	char *scratch;
 	size_t held; /* by the buffers of all streams */
 	size_t refs;
@@ -88,8 +92,37 @@ struct fixed {
 	struct proxy_opener opener;
 };
 
+/**
+ * struct collected - what was read of a body before the verdict
+ * @bytes: without framing; @decoded: also without its coding
+ * @max: more than that need not be read now
+ * @held: of the proxy's count
+ * @wanted: reading goes on
+ * @full: the proxy holds too much, so reading ended
+ * @over: it ended with the connection
+ * @done, @context: told when reading ends
+ */
+struct collected {
+	struct pbuf bytes;
+	struct pbuf decoded;
+	size_t max;
+	size_t held;
+	bool wanted;
+	bool full;
+	bool over;
+	void (*done)(void *context);
+	void *context;
+};
+
 /* Where the response of an exchange stands. */
-enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
+enum response_state {
+	RESPONSE_HEAD,
+	RESPONSE_ASK, /* the verdict on it is awaited */
+	RESPONSE_BODY,
+	RESPONSE_DONE,
+};
+
+struct review;
 
 /**
  * struct exchange - one request or tunnel and its answer
@@ -113,8 +146,19 @@ enum response_state { RESPONSE_HEAD, RESPONSE_BODY, RESPONSE_DONE };
  * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
  * @redirected: a raw one that was on its way to the request's host
  * @opener: of a raw one that needs no verdict
+ * @inner: borrowed; the tunnel of the client that the request came in
+ * @terminate, @inspect, @refuse_opaque: from the verdict on a tunnel
+ * @granted: the client was told that its tunnel is there
+ * @terminated: counts among the tunnels that are
  * @via: the proxy to leave by, from the verdict; owned; NULL for none
  * @by_parent: @up leads to that proxy, which gets the absolute form
+ * @sent, @got: of the request's and the response's body, before a verdict
+ * @reviewed: the response is asked about; @token belongs to that; then @head
+ *	is kept until there is an answer
+ * @review: the response meanwhile
+ * @continued: we have told the client to send its body
+ * @discard: the client's body goes nowhere
+ * @no_trailers: those of the response don't pass
  */
 struct exchange {
 	struct proxy_ask ask;
@@ -149,8 +193,45 @@ struct exchange {
 	bool raw;
 	bool redirected;
 	bool by_parent;
+	bool terminate;
+	bool inspect;
+	bool refuse_opaque;
+	bool granted;
+	bool terminated;
+	struct collected sent;
+	struct collected got;
+	struct review *review;
+	int token;
+	bool reviewed;
+	bool continued;
+	bool discard;
+	bool no_trailers;
 	struct proxy_opener opener;
+	const struct inner *inner;
 	struct proxy_via *via;
+};
+
+/**
+ * struct inner - a tunnel whose requests are read
+ * @host: canonical, from the verdict; @spelled: as the client did; both owned
+ * @origin: "https://host:port", for logs and denials; owned
+ * @via: as of the verdict; owned
+ * @sni: "" for none
+ * @protocol: by which the tunnel was asked for
+ * @spare: connected to the host and not used yet, or NULL
+ * @counts_tls: among the tunnels that are terminated
+ */
+struct inner {
+	char *host;
+	char *spelled;
+	char *origin;
+	struct proxy_via *via;
+	const char *protocol;
+	struct stream *spare;
+	uint16_t port;
+	bool tls;
+	bool counts_tls;
+	char sni[256];
 };
 
 enum client_state {
@@ -159,6 +240,9 @@ enum client_state {
 	CLIENT_DNS,   /* asking our resolver */
 	CLIENT_ASK,   /* waiting for the verdict */
 	CLIENT_DIAL,
+	CLIENT_PEEK,	 /* in a tunnel: who speaks first, and what */
+	CLIENT_SHAKE,	 /* our TLS handshake with the client */
+	CLIENT_SHAKE_UP, /* and with the server */
 	CLIENT_EXCHANGE, /* request body up, response down */
 	CLIENT_TUNNEL,
 	CLIENT_DRAIN,  /* answered; reading the rest of the request body */
@@ -172,6 +256,7 @@ enum client_state {
  * @armed: when the timer goes off; 0 when it is not running
  * @drained: bytes read in CLIENT_DRAIN; @blanks: empty lines skipped
  * @handles: close callbacks to come before the memory may go
+ * @inner: the tunnel that its requests come in; owned; NULL for none
  * @fresh: nothing was read yet
  * @pumping, @again: keep client_pump() from recursing
  * @reset: CLIENT_LINGER ends by RST; @ended: our end is out
@@ -186,6 +271,7 @@ struct client {
 	uint64_t armed;
 	struct http1_scan scan;
 	struct exchange *exchange;
+	struct inner *inner;
 	size_t drained;
 	unsigned int blanks;
 	unsigned int handles;
@@ -231,6 +317,9 @@ void exchange_ask(struct client *client);
 
 void exchange_free(struct exchange *exchange);
 
+/** exchange_cancel() - whoever was asked need not answer any more */
+void exchange_cancel(struct exchange *exchange);
+
 /** exchange_check_body() - look at the body bytes held, without using them */
 enum http1_step exchange_check_body(const struct client *client,
 				    const char **reason);
@@ -246,10 +335,35 @@ bool exchange_check_early(struct client *client);
 /** decision_ends() - must the connection end behind an answer of our own? */
 bool decision_ends(const struct client *client);
 
+/** decision_deny(), decision_answer() - what the client gets instead */
+void decision_deny(struct client *client, const struct proxy_verdict *verdict);
+void decision_answer(struct client *client,
+		     const struct proxy_verdict *verdict);
+
+/** decision_unusable() - fail closed: 502 */
+void decision_unusable(struct client *client, const char *wrong);
+
+/* collect.c: bodies that are read before the verdict */
+
+/** collect_request() - move on; true when something changed */
+bool collect_request(struct client *client);
+
+/** collect_response() - the same for upstream's */
+bool collect_response(struct client *client);
+
+/** collect_end() - free all that was collected; no one is told any more */
+void collect_end(struct exchange *exchange);
+
 /* upstream.c: the other side of an exchange */
 
 /** upstream_open() - take a kept connection or dial, then go on */
 void upstream_open(struct client *client);
+
+/** upstream_dial() - a new connection, whatever is kept */
+void upstream_dial(struct client *client);
+
+/** upstream_begin() - the connection is ready: the request goes up */
+void upstream_begin(struct client *client);
 
 /**
  * upstream_retry() - a kept connection ended: once more on a new one?
@@ -262,6 +376,45 @@ bool upstream_retry(struct client *client);
 /** upstream_release() - the response is complete: keep the connection or not */
 void upstream_release(struct client *client);
 
+/* peek.c: tunnels that are not to stay unread */
+
+/** peek_begin() - the tunnel is there: look at what comes first */
+void peek_begin(struct client *client);
+bool peek_step(struct client *client);
+void peek_expire(struct client *client);
+
+/** peek_deadline() - loop time at which it has taken too long; 0 for never */
+uint64_t peek_deadline(const struct client *client);
+
+/* inner.c: tunnels whose requests are read */
+
+/**
+ * inner_begin() - the exchange, a tunnel, becomes the client's inner one
+ * @sni: of TLS, "" for none; NULL where it is plain HTTP
+ */
+void inner_begin(struct client *client, const char *sni);
+void inner_free(struct inner *inner);
+
+/** inner_spare() - the connection that was made with the tunnel, if it fits */
+struct stream *inner_spare(struct client *client);
+
+/* shake.c: handshakes of TLS */
+
+/** shake_begin() - be the client's TLS server */
+void shake_begin(struct client *client);
+bool shake_step(struct client *client);
+void shake_expire(struct client *client);
+
+/** shake_up_begin() - be the TLS client of the server */
+void shake_up_begin(struct client *client);
+bool shake_up_step(struct client *client);
+void shake_up_expire(struct client *client);
+
+/** shake_fail() - an alert in clear text, before there is TLS; then the end */
+void shake_fail(struct client *client, unsigned char alert, const char *cause);
+/** upstream_drop() - close the connection without a word to the client */
+void upstream_drop(struct exchange *exchange);
+
 /* forward_head.c: what goes up first */
 
 /** forward_head() - build the head for upstream; NULL or what is wrong */
@@ -270,6 +423,13 @@ const char *forward_head(struct exchange *exchange,
 
 /** forward_check_edits() - NULL, or why such headers cannot be set */
 const char *forward_check_edits(const struct proxy_verdict *verdict);
+
+/** forward_edited() - is the field set or removed by the verdict? */
+bool forward_edited(const struct proxy_verdict *verdict,
+		    struct proxy_text name);
+
+/** forward_of_body() - a field that is about the very bytes of a body */
+bool forward_of_body(struct proxy_text name);
 
 /** head_add() - a header line; head_add_framing() - those of the body */
 void head_add(struct pbuf *out, const struct proxy_header *header);
@@ -288,17 +448,64 @@ void forward_fail(struct client *client, unsigned int status,
 /** forward_piece() - bytes of a body, as a chunk where @chunked */
 void forward_piece(struct stream *to, bool chunked, struct proxy_text piece);
 
+/** forward_listed() - is a name in a comma list? */
+bool forward_listed(const struct pbuf *list, struct proxy_text name);
+
+/**
+ * forward_begun() - add to the head what goes up with it: a new body, or as
+ * much of the client's as was read
+ */
+void forward_begun(struct exchange *exchange, struct proxy_text body);
+
 /**
  * forward_end() - what ends a chunked body
  * @trailers: the section as it came, freed
- * @announced: the only names that may pass, NULL for all that may trail
+ * @announced: the only names that may pass, or NULL for all that may trail and
+ *	are not in
+ * @strip: a comma list
  */
-void forward_end(struct stream *to, bool chunked, struct pbuf *trailers,
-		 const struct pbuf *announced);
+void forward_end(struct pbuf *out, bool chunked, struct pbuf *trailers,
+		 const struct pbuf *announced, const struct pbuf *strip);
 
 /* response.c: the way down */
 
 bool response_step(struct client *client);
+
+/* response_head.c: what goes down first */
+
+/**
+ * response_begin() - send the head of a final response, and a new body
+ * @edits: NULL for none
+ */
+void response_begin(struct client *client,
+		    const struct http1_response *response,
+		    const struct proxy_verdict *edits);
+
+/** response_interim() - pass a 1xx on, or become a tunnel (101) */
+void response_interim(struct client *client,
+		      const struct http1_response *response,
+		      const struct proxy_verdict *edits);
+
+/** response_framing() - how the body comes in; first of all */
+void response_framing(struct exchange *exchange,
+		      const struct http1_response *response);
+
+/* review.c: responses that are asked about */
+
+/**
+ * review_begin() - keep a response until there is a verdict on it
+ * @head: copied; was read as a response already, with @fields fields
+ */
+void review_begin(struct client *client, struct proxy_text head, size_t fields);
+
+bool review_step(struct client *client);
+void review_answer(struct client *client, const struct proxy_verdict *verdict);
+
+/** review_end() - no review any more: free it, forget the token */
+void review_end(struct exchange *exchange);
+
+/** review_reads() - does upstream's connection have to be read? */
+bool review_reads(const struct exchange *exchange);
 
 /* relay.c: tunnels */
 
@@ -378,6 +585,12 @@ void denial_target(struct pbuf *out, const struct http1_request *request);
 
 /** denial_body() - the body of a reply that has a reason and none of its own */
 void denial_body(struct pbuf *out, const struct reply *reply);
+
+/** reply_phrase() - the standard one of a status */
+const char *reply_phrase(unsigned int status);
+
+/** reply_add_phrase() - what ends a status line; control bytes are left out */
+void reply_add_phrase(struct pbuf *out, const char *phrase);
 
 /**
  * reply_send() - queue an answer and leave the exchange; a raw client is reset

@@ -18,6 +18,7 @@ struct idle {
 	uint64_t until;
 	uint32_t hash;
 	uint16_t port;
+	unsigned int kind;
 	struct proxy_via *via;
 	char host[];
 };
@@ -120,7 +121,8 @@ static bool has_room(const struct proxy *proxy, uint32_t hash)
 }
 
 void pool_park(struct proxy *proxy, const char *host, uint16_t port,
-	       const struct proxy_via *via, struct stream *stream)
+	       const struct proxy_via *via, unsigned int kind,
+	       struct stream *stream)
 {
 	size_t size = strlen(host) + 1;
 	uint32_t hash = hash_of(host, port);
@@ -145,6 +147,7 @@ void pool_park(struct proxy *proxy, const char *host, uint16_t port,
 		.until = uv_now(proxy->loop) + proxy->limits.upstream_idle_ms,
 		.hash = hash,
 		.port = port,
+		.kind = kind,
 		.via = way,
 	};
 	memcpy(idle->host, host, size);
@@ -156,8 +159,29 @@ void pool_park(struct proxy *proxy, const char *host, uint16_t port,
 	arm(proxy);
 }
 
+static bool fits(const struct idle *idle, uint32_t hash, const char *host,
+		 uint16_t port, const struct proxy_via *via, unsigned int kind)
+{
+	return idle->hash == hash && idle->port == port && idle->kind == kind &&
+	       strcmp(idle->host, host) == 0 && via_same(idle->via, via);
+}
+
+bool pool_has(const struct proxy *proxy, const char *host, uint16_t port,
+	      const struct proxy_via *via, unsigned int kind)
+{
+	uint32_t hash = hash_of(host, port);
+	const struct idle *idle;
+
+	TAILQ_FOREACH(idle, &proxy->pool.idle, link)
+	{
+		if (fits(idle, hash, host, port, via, kind))
+			return true;
+	}
+	return false;
+}
+
 struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port,
-			 const struct proxy_via *via)
+			 const struct proxy_via *via, unsigned int kind)
 {
 	uint32_t hash = hash_of(host, port);
 	struct idle *idle = TAILQ_FIRST(&proxy->pool.idle);
@@ -165,8 +189,7 @@ struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port,
 	while (idle) {
 		struct idle *next = TAILQ_NEXT(idle, link);
 
-		if (idle->hash == hash && idle->port == port &&
-		    strcmp(idle->host, host) == 0 && via_same(idle->via, via)) {
+		if (fits(idle, hash, host, port, via, kind)) {
 			struct stream *stream = withdraw(idle);
 
 			if (is_quiet(stream)) {

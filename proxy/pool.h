@@ -11,6 +11,12 @@
 struct idle;
 struct proxy_via;
 
+/* What a connection speaks; those of different kinds are never mixed up. */
+enum pool_kind {
+	POOL_TLS = 1,	    /* it is a TLS session with the host */
+	POOL_TO_PARENT = 2, /* it leads to the parent proxy, not to the host */
+};
+
 /**
  * struct pool - idle connections, the latest used first
  * @timer: goes off when the one that waits longest has waited enough
@@ -31,18 +37,24 @@ void pool_init(struct proxy *proxy);
 
 /**
  * pool_park() - keep @stream for @host (canonical) and @port, or close it
- * @via: the proxy it leads to; copied; NULL: to the host itself
+ * @via: the proxy it leads to, or by; copied; NULL: to the host itself
+ * @kind: of enum pool_kind
  * @stream: owned; nothing may be under way on it in either direction
  */
 void pool_park(struct proxy *proxy, const char *host, uint16_t port,
-	       const struct proxy_via *via, struct stream *stream);
+	       const struct proxy_via *via, unsigned int kind,
+	       struct stream *stream);
 
 /**
  * pool_take() - a connection to @host and @port by @via, alive just now
  * Return: owned by the caller, who sets its owner and wake; NULL for none.
  */
 struct stream *pool_take(struct proxy *proxy, const char *host, uint16_t port,
-			 const struct proxy_via *via);
+			 const struct proxy_via *via, unsigned int kind);
+
+/** pool_has() - is one there, as far as is known? */
+bool pool_has(const struct proxy *proxy, const char *host, uint16_t port,
+	      const struct proxy_via *via, unsigned int kind);
 
 /** pool_shed() - close all to free descriptors; false when there were none */
 bool pool_shed(struct proxy *proxy);

@@ -41,8 +41,17 @@ void proxy_release(struct proxy *proxy)
 {
 	if (--proxy->refs)
 		return;
+	tls_free(proxy->tls);
+	pbuf_free(&proxy->strip);
 	free(proxy->scratch);
 	free(proxy);
+}
+
+int proxy_strip(struct proxy *proxy, const char *name)
+{
+	pbuf_text_add(&proxy->strip, proxy_text_of(name));
+	pbuf_add(&proxy->strip, ",", 1);
+	return proxy->strip.failed ? -ENOMEM : 0;
 }
 
 void proxy_log(struct proxy *proxy, const char *format, ...)
@@ -277,6 +286,12 @@ static int listen_on(struct proxy *proxy, int fd, struct fixed *to)
 	if (error)
 		listener_close(listener);
 	return error;
+}
+
+int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with)
+{
+	proxy->tls = tls_new(with);
+	return proxy->tls ? 0 : -ENOMEM;
 }
 
 int proxy_listen(struct proxy *proxy, int fd)

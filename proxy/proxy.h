@@ -10,13 +10,16 @@
 
 #include "proxy/text.h"
 
+struct authority;
 struct proxy;
 struct proxy_ask;
+struct trust;
 
 enum proxy_ask_kind {
-	PROXY_ASK_CONNECT, /* an opaque tunnel: CONNECT, SOCKS, redirected */
-	PROXY_ASK_REQUEST, /* a plain HTTP request in absolute form */
-	PROXY_ASK_FORWARD, /* a client of proxy_forward(): an opaque tunnel */
+	PROXY_ASK_CONNECT,  /* an opaque tunnel: CONNECT or SOCKS */
+	PROXY_ASK_REQUEST,  /* an HTTP request, plain or in a tunnel */
+	PROXY_ASK_FORWARD,  /* a client of proxy_forward(): an opaque tunnel */
+	PROXY_ASK_RESPONSE, /* to a request whose verdict said @review */
 };
 
 /**
@@ -26,10 +29,17 @@ enum proxy_ask_kind {
  * @host: as the client spelled it, without brackets; only bytes that the
  *	parser lets pass for a host. Canonical form is the hook's business.
  * @port: 1-65535; 80 when an http URL names none
+ * @inside: PROXY_ASK_REQUEST within a tunnel that was allowed: @host and
+ *	@port are those of its verdict, @protocol is the tunnel's
+ * @tls: that tunnel's TLS is terminated here, so the scheme is https
+ * @sni: the server name that the client asked TLS for; data NULL for none
  * @method, @target, @path, @query: PROXY_ASK_REQUEST only. @target is the
  *	request target as spelled, @path starts with '/', @query is without
  *	its '?' and has data NULL when there is none.
  * @headers: in wire order, hop-by-hop ones included
+ * @status, @token: PROXY_ASK_RESPONSE only: 101 or 200-599, and the verdict's
+ *	token. @host, @port and @method are those of the request, @headers the
+ *	response's; target, path and query are not there.
  */
 struct proxy_question {
 	enum proxy_ask_kind kind;
@@ -42,6 +52,11 @@ struct proxy_question {
 	struct proxy_text query;
 	const struct proxy_header *headers;
 	size_t header_count;
+	struct proxy_text sni;
+	bool inside;
+	bool tls;
+	unsigned int status;
+	int token;
 };
 
 /**
@@ -66,8 +81,14 @@ struct proxy_via {
  * @allow: false unless said otherwise: a zeroed verdict denies
  * @host: where allowed, the canonical host to resolve and dial: a name, an
  *	IPv4 or a bare IPv6 address. It is also what the forwarded Host names.
+ * @port: where allowed, of the host; 0: as asked
  * @path: where allowed, the path to ask for instead; data NULL: as asked
+ * @target: the same, path and query; it goes before @path
  * @via: where allowed: the proxy to leave by, NULL for none
+ * @terminate: of a tunnel: where the client speaks TLS in it, be its server
+ * @inspect: of a tunnel: where the client speaks HTTP in it, ask about each
+ *	request
+ * @refuse_opaque: of a tunnel: end it where neither comes true
  * @status: of a denial (400-599, else 403) or an answer (200-599)
  * @code: X-Proxy-Error token of a denial; NULL: "blocked-by-policy"
  * @reason: of a denial: goes to the client in the body (and, for CONNECT, as
@@ -84,7 +105,15 @@ struct proxy_via {
  *	name), or those of the answer or denial
  * @remove: names of headers to take out of the forwarded request
  * @body: of an answer or denial; data NULL means one made of @title, @reason,
- *	@rule and @advice: lines, or JSON where Accept prefers that
+ *	@rule and @advice: lines, or JSON where Accept prefers that. Where
+ *	allowed: to send instead of the message's own, which is read and
+ *	dropped; Content-Encoding and digests go with it.
+ * @review: of an allowed request: ask about the response, too
+ * @token: of the asker: for that question, then for @forget
+ *
+ * Of a PROXY_ASK_RESPONSE, @allow passes the response on with @set, @remove,
+ * @body and @status (0: as it came); @respond replaces it; else it is a denial
+ * (502 unless @status says more). @host is not looked at.
  *
  * An unusable verdict (no valid @host or @via; malformed headers or such that
  * framing or routing rest on: Host, Content-Length, Expect, Connection and the
@@ -93,9 +122,16 @@ struct proxy_via {
 struct proxy_verdict {
 	bool allow;
 	bool respond;
+	bool terminate;
+	bool inspect;
+	bool refuse_opaque;
 	unsigned int status;
+	bool review;
+	int token;
 	const char *host;
+	uint16_t port;
 	struct proxy_text path;
+	struct proxy_text target;
 	const struct proxy_via *via;
 	const char *code;
 	const char *reason;
@@ -113,11 +149,15 @@ struct proxy_verdict {
  * struct proxy_hooks - who decides
  * @context: handed back to every hook; borrowed
  * @decide: asked once per tunnel and once per plain request, before anything
- *	is resolved or dialled. Must lead to exactly one proxy_answer(), at
- *	once or later; @question is valid until then. If the client goes away
- *	first, @cancelled is called and no answer may follow. A client that
- *	merely ends its side behind a whole request still gets its answer.
+ *	is resolved or dialled; and once about a response that is reviewed,
+ *	when its head is there (1xx are passed on unasked: 100, or none). Must
+ *lead to exactly one proxy_answer(), at once or later; @question is valid until
+ *then. If the client goes away first, @cancelled is called and no answer may
+ *follow. A client that merely ends its side behind a whole request still gets
+ *its answer.
  * @cancelled: may be NULL
+ * @forget: the verdict's @token (where it said @review) is of no more use, be
+ *	there a response or not; may be NULL
  * @check_address: may the (canonical) @host on @port be reached at @address
  *	(numeric text)? NULL for yes, else the reason; called for each
  *	resolved address, the address that passed is the one that is dialled.
@@ -133,6 +173,7 @@ struct proxy_hooks {
 	void (*decide)(void *context, struct proxy_ask *ask,
 		       const struct proxy_question *question);
 	void (*cancelled)(void *context, struct proxy_ask *ask);
+	void (*forget)(void *context, int token);
 	const char *(*check_address)(void *context, const char *host,
 				     uint16_t port, const char *address);
 	void (*log)(void *context, const char *line);
@@ -180,6 +221,28 @@ struct proxy_limits {
 int proxy_new(struct proxy **out, uv_loop_t *loop,
 	      const struct proxy_hooks *hooks,
 	      const struct proxy_limits *limits);
+
+/**
+ * struct proxy_tls - what termination of TLS needs
+ * @authority: makes certificates; @trust: judges those of servers; both
+ *	borrowed, until the loop has run the proxy's close callbacks
+ * @tunnels: that may be terminated at once; more are refused with 503 (256)
+ * @handshake_ms: for a handshake, and for a client to begin it (10000)
+ */
+struct proxy_tls {
+	struct authority *authority;
+	struct trust *trust;
+	unsigned int tunnels;
+	unsigned int handshake_ms;
+};
+
+/**
+ * proxy_terminate() - from now on verdicts may ask for termination
+ *
+ * Without it, those that do are unusable. Once, before clients come.
+ * Return: 0, or -ENOMEM.
+ */
+int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with);
 
 /**
  * proxy_listen() - accept clients on a listening socket
@@ -299,11 +362,54 @@ int proxy_redirected(struct proxy *proxy, int listener);
  */
 void proxy_answer(struct proxy_ask *ask, const struct proxy_verdict *verdict);
 
+/*
+ * Whoever is asked about a request or response may have its body first:
+ * proxy_body() begins to read it; where that takes time, proxy_body_watch()
+ * tells when it is over; then proxy_body_take(). All are for an open ask, and
+ * may be called again, also with another @max. What was read goes on with the
+ * message as it came; a client that expects it gets 100 (Continue).
+ */
+
+/**
+ * proxy_body() - read the body of what @ask is about
+ * @max: bytes of it to keep; they count for @buffer_bytes
+ * Return: true where it is over already, be it well or not. Not for tunnels.
+ */
+bool proxy_body(struct proxy_ask *ask, size_t max);
+
+/**
+ * proxy_body_watch() - be told, once and from the loop, when it is over
+ * @done: NULL: not any more. Where the message turns out broken, or its sender
+ *	goes away, @cancelled is called instead.
+ */
+void proxy_body_watch(struct proxy_ask *ask, void (*done)(void *context),
+		      void *context);
+
+/** proxy_body_go_on() - after proxy_body_watch(), behind all else of the turn
+ */
+void proxy_body_go_on(struct proxy_ask *ask);
+
+/**
+ * proxy_body_take() - a body that is over, without its content coding
+ * @max: bytes that it, and each coding, may come to
+ * @out: borrowed until the next call, or the answer
+ * Return: NULL, or why it can't be had, static text; decode_too_long (decode.h)
+ * where it is more than @max.
+ */
+const char *proxy_body_take(struct proxy_ask *ask, size_t max,
+			    struct proxy_text *out);
+
+/**
+ * proxy_strip() - take header fields out of all responses, and trailers
+ * @name: one more; -ENOMEM or 0
+ */
+int proxy_strip(struct proxy *proxy, const char *name);
+
 /**
  * proxy_close() - close all connections and listeners and free the proxy
  *
  * The memory goes when the loop has run the close callbacks. Outstanding asks
- * get @cancelled. No hook is called after that.
+ * get @cancelled, and tokens @forget. No hook is called after that.
  */
 void proxy_close(struct proxy *proxy);
 

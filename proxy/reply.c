@@ -7,7 +7,7 @@
 
 enum { PHRASE_MAX = 256 };
 
-static const char *standard_phrase(unsigned int status)
+const char *reply_phrase(unsigned int status)
 {
 	static const struct {
 		unsigned int status;
@@ -51,7 +51,7 @@ static const char *standard_phrase(unsigned int status)
 }
 
 /* A phrase ends at the line, so no control byte of it may pass. */
-static void add_phrase(struct pbuf *out, const char *phrase)
+void reply_add_phrase(struct pbuf *out, const char *phrase)
 {
 	for (size_t i = 0; phrase[i] && i < PHRASE_MAX; i++) {
 		unsigned char byte = (unsigned char)phrase[i];
@@ -116,8 +116,8 @@ void reply_send(struct client *client, const struct reply *reply, bool close)
 		body = pbuf_text(&told);
 	}
 	pbuf_format(out, "HTTP/1.1 %u ", reply->status);
-	add_phrase(out, reply->phrase ? reply->phrase
-				      : standard_phrase(reply->status));
+	reply_add_phrase(out, reply->phrase ? reply->phrase
+					    : reply_phrase(reply->status));
 	add_fields(out, reply);
 	if (!bodiless)
 		pbuf_format(out, "Content-Length: %zu\r\n", body.size);

@@ -4,114 +4,6 @@
 
 #include "proxy/internal.h"
 
-enum { INTERIM_MAX = 64 }; /* 1xx responses of one request */
-
-static bool is_bodiless(const struct exchange *exchange, unsigned int status)
-{
-	return exchange->is_head || status == 204 || status == 304;
-}
-
-static void add_response_fields(struct pbuf *out,
-				const struct http1_response *response,
-				bool trailers)
-{
-	size_t count = response->header_count;
-
-	for (size_t i = 0; i < count; i++) {
-		struct proxy_text name = response->headers[i].name;
-
-		if (proxy_text_is(name, "content-length") ||
-		    (http1_hop_by_hop(name, response->headers, count) &&
-		     !(trailers && proxy_text_is(name, "trailer"))))
-			continue;
-		head_add(out, &response->headers[i]);
-	}
-}
-
-static void add_status_line(struct pbuf *out,
-			    const struct http1_response *response)
-{
-	pbuf_format(out, "HTTP/1.1 %u ", response->status);
-	pbuf_text_add(out, response->phrase);
-	pbuf_add(out, "\r\n", 2);
-}
-
-/* 1xx: passed on to clients that know them (RFC 9110 15.2). */
-static void pass_interim(struct client *client,
-			 const struct http1_response *response)
-{
-	struct exchange *exchange = client->exchange;
-	struct pbuf *out = &client->stream.out;
-
-	if (response->status == 101 &&
-	    (!exchange->request.websocket || !response->websocket)) {
-		forward_fail(client, 502, "switched protocols unasked");
-		return;
-	}
-	if (++exchange->interim > INTERIM_MAX) {
-		forward_fail(client, 502, "gave no final response");
-		return;
-	}
-	if (exchange->request.minor == 0)
-		return;
-	add_status_line(out, response);
-	add_response_fields(out, response, false);
-	if (response->status == 101) {
-		pbuf_format(out, "Connection: Upgrade\r\n"
-				 "Upgrade: websocket\r\n");
-		exchange->started = true;
-		client_tunnel(client);
-	}
-	pbuf_add(out, "\r\n", 2);
-}
-
-/* How the body of the response comes in, and how it goes out. */
-static void choose_framing(struct exchange *exchange,
-			   const struct http1_response *response)
-{
-	bool old = exchange->request.minor == 0;
-	enum http1_framing framing = response->framing;
-
-	if (is_bodiless(exchange, response->status))
-		framing = HTTP1_NONE;
-	/* Whether a body follows where none may is anybody's guess. */
-	if (response->status == 204 &&
-	    (response->framing == HTTP1_CHUNKED || response->length))
-		exchange->reusable = false;
-	http1_body_start(&exchange->answer, framing, response->length);
-	exchange->chunk_down = !old && (framing == HTTP1_CHUNKED ||
-					framing == HTTP1_UNTIL_CLOSE);
-	exchange->until_close = old && (framing == HTTP1_CHUNKED ||
-					framing == HTTP1_UNTIL_CLOSE);
-	/* An answer to half a request: the rest may never come. */
-	if (exchange->until_close || !http1_body_done(&exchange->body))
-		exchange->close_after = true;
-}
-
-static void begin_response(struct client *client,
-			   const struct http1_response *response)
-{
-	struct exchange *exchange = client->exchange;
-	struct pbuf *out = &client->stream.out;
-
-	choose_framing(exchange, response);
-	add_status_line(out, response);
-	add_response_fields(out, response, exchange->chunk_down);
-	if (exchange->chunk_down)
-		head_add_framing(out, HTTP1_CHUNKED, 0);
-	else if (response->has_length && response->status != 204)
-		head_add_framing(out, HTTP1_LENGTH, response->length);
-	if (exchange->close_after)
-		pbuf_format(out, "Connection: close\r\n");
-	pbuf_add(out, "\r\n", 2);
-	exchange->started = true;
-	exchange->response = RESPONSE_BODY;
-	exchange->reusable = exchange->reusable && !response->close &&
-			     exchange->answer.framing != HTTP1_UNTIL_CLOSE &&
-			     http1_body_done(&exchange->body);
-	pbuf_free(&exchange->forward);
-}
-
 static void parse_response(struct client *client, struct proxy_text head)
 {
 	struct exchange *exchange = client->exchange;
@@ -133,11 +25,16 @@ static void parse_response(struct client *client, struct proxy_text head)
 		forward_fail(client, 502,
 			     "is reached by a parent proxy that wants other "
 			     "credentials");
-	} else if (response.status < 200) {
-		exchange->scan = (struct http1_scan){ 0 };
-		pass_interim(client, &response);
 	} else {
-		begin_response(client, &response);
+		response_framing(exchange, &response);
+		exchange->scan = (struct http1_scan){ 0 };
+		if (exchange->reviewed &&
+		    (response.status >= 200 || response.status == 101))
+			review_begin(client, head, fields);
+		else if (response.status < 200)
+			response_interim(client, &response, NULL);
+		else
+			response_begin(client, &response, NULL);
 	}
 	free(headers);
 }
@@ -152,7 +49,9 @@ static bool upstream_over(struct client *client, bool moved)
 		return moved;
 	if (upstream_retry(client))
 		return true;
-	if (up->read_error || exchange->response == RESPONSE_HEAD)
+	if (stream_tls_reason(up)[0])
+		forward_fail(client, 502, stream_tls_reason(up));
+	else if (up->read_error || exchange->response == RESPONSE_HEAD)
 		forward_fail(client, 502,
 			     error && error != UV_EPIPE
 				     ? "reset the connection"
@@ -192,8 +91,8 @@ static void finish(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
 
-	forward_end(&client->stream, exchange->chunk_down,
-		    &exchange->answer_trailers, NULL);
+	forward_end(&client->stream.out, exchange->chunk_down,
+		    &exchange->answer_trailers, NULL, &client->proxy->strip);
 	exchange->response = RESPONSE_DONE;
 	upstream_release(client);
 	client_next(client);
@@ -218,7 +117,8 @@ static bool read_body(struct client *client)
 		if (step == HTTP1_PIECE)
 			forward_piece(&client->stream, exchange->chunk_down,
 				      piece);
-		else if (step == HTTP1_TRAILER && exchange->chunk_down)
+		else if (step == HTTP1_TRAILER && exchange->chunk_down &&
+			 !exchange->no_trailers)
 			pbuf_text_add(&exchange->answer_trailers, piece);
 		stream_consume(up, used);
 		moved = moved || used;
@@ -235,6 +135,8 @@ static bool read_body(struct client *client)
 
 bool response_step(struct client *client)
 {
+	if (client->exchange->response == RESPONSE_ASK)
+		return review_step(client);
 	if (client->exchange->response == RESPONSE_HEAD) {
 		if (!read_head(client))
 			return false;

@@ -3,6 +3,8 @@
 #include "proxy/stream.h"
 
 #include "proxy/internal.h"
+#include "proxy/stream_private.h"
+#include "proxy/stream_tls.h"
 
 int stream_init(struct stream *stream, struct proxy *proxy,
 		void (*closed)(struct stream *stream))
@@ -17,7 +19,7 @@ static struct stream *stream_of(uv_tcp_t *tcp)
 	return (struct stream *)((char *)tcp - offsetof(struct stream, tcp));
 }
 
-static void stream_wake(struct stream *stream)
+void stream_wake(struct stream *stream)
 {
 	if (!stream->closing && stream->wake)
 		stream->wake(stream->owner);
@@ -28,8 +30,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
 	struct stream *stream = stream_of((uv_tcp_t *)handle);
 	struct proxy *proxy = stream->proxy;
-	bool large =
-		stream->large && proxy->held < proxy->limits.buffer_bytes / 2;
+	bool large = stream->large && !stream->tls &&
+		     proxy->held < proxy->limits.buffer_bytes / 2;
 
 	(void)suggested;
 	if (!proxy->scratch)
@@ -39,17 +41,16 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 							      : PROXY_READ);
 }
 
-/* Keeps the proxy's count of what all buffers hold. */
-static void account(struct stream *stream)
+void stream_account(struct stream *stream)
 {
 	size_t held = stream->in.capacity + stream->out.capacity +
-		      stream->flight.capacity;
+		      stream->flight.capacity + stream_tls_held(stream);
 
 	stream->proxy->held += held - stream->held;
 	stream->held = held;
 }
 
-static void take_fresh(struct stream *stream)
+void stream_take_fresh(struct stream *stream)
 {
 	pbuf_text_add(&stream->in, stream->fresh);
 	stream->fresh = (struct proxy_text){ NULL, 0 };
@@ -57,32 +58,46 @@ static void take_fresh(struct stream *stream)
 		stream->read_error = UV_ENOMEM;
 }
 
-static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
+void stream_show(struct stream *stream, struct proxy_text data)
 {
-	struct stream *stream = stream_of((uv_tcp_t *)handle);
-
-	if (!got)
-		return;
-	stream->touched = uv_now(stream->proxy->loop);
-	if (got < 0) {
-		stream->reading = false;
-		uv_read_stop(handle);
-		if (got == UV_EOF)
-			stream->eof = true;
-		else
-			stream->read_error = (int)got;
-	} else {
-		stream->fresh =
-			(struct proxy_text){ buffer->base, (size_t)got };
-		if (stream->in.size)
-			take_fresh(stream);
-	}
+	stream->fresh = data;
+	if (stream->in.size)
+		stream_take_fresh(stream);
 	stream_wake(stream);
 	if (stream->closing)
 		stream->fresh = (struct proxy_text){ NULL, 0 };
 	else
-		take_fresh(stream);
-	account(stream);
+		stream_take_fresh(stream);
+}
+
+static void read_failed(struct stream *stream, ssize_t got)
+{
+	stream->reading = false;
+	uv_read_stop((uv_stream_t *)&stream->tcp);
+	if (stream->tls && got == UV_EOF)
+		stream_tls_cut(stream);
+	else if (got == UV_EOF)
+		stream->eof = true;
+	else
+		stream->read_error = (int)got;
+	stream_wake(stream);
+}
+
+static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
+{
+	struct stream *stream = stream_of((uv_tcp_t *)handle);
+	struct proxy_text data = { buffer->base, (size_t)got };
+
+	if (!got)
+		return;
+	stream->touched = uv_now(stream->proxy->loop);
+	if (got < 0)
+		read_failed(stream, got);
+	else if (stream->tls)
+		stream_tls_read(stream, data);
+	else
+		stream_show(stream, data);
+	stream_account(stream);
 }
 
 void stream_want(struct stream *stream, bool want)
@@ -115,11 +130,10 @@ void stream_consume(struct stream *stream, size_t size)
 
 size_t stream_pending(const struct stream *stream)
 {
-	return stream->out.size + stream->flight.size;
+	return stream->out.size + stream->flight.size + stream->sealed;
 }
 
-/* Returns how much the kernel took; errors are noted. */
-static size_t try_write(struct stream *stream, struct proxy_text data)
+size_t stream_try_write(struct stream *stream, struct proxy_text data)
 {
 	size_t done = 0;
 
@@ -148,7 +162,8 @@ void stream_send(struct stream *stream, struct proxy_text data)
 	if (stream->write_error || stream->closing)
 		return;
 	if (!stream_pending(stream))
-		done = try_write(stream, data);
+		done = stream->tls ? stream_tls_send(stream, data)
+				   : stream_try_write(stream, data);
 	if (!stream->write_error)
 		pbuf_add(&stream->out, data.data + done, data.size - done);
 }
@@ -182,7 +197,7 @@ static void on_shutdown(uv_shutdown_t *request, int status)
 static void start_write(struct stream *stream)
 {
 	struct proxy_text data = pbuf_text(&stream->out);
-	size_t done = try_write(stream, data);
+	size_t done = stream_try_write(stream, data);
 	uv_buf_t buffer;
 
 	pbuf_drop(&stream->out, done);
@@ -204,7 +219,9 @@ static void flush(struct stream *stream)
 		stream->write_error = UV_ENOMEM;
 	if (stream->closing || stream->flying || stream->write_error)
 		return;
-	if (stream->out.size)
+	if (stream->tls)
+		stream_tls_flush(stream);
+	else if (stream->out.size)
 		start_write(stream);
 	if (!stream->end_wanted || stream->ending || stream->write_error ||
 	    stream_pending(stream))
@@ -217,7 +234,7 @@ static void flush(struct stream *stream)
 void stream_flush(struct stream *stream)
 {
 	flush(stream);
-	account(stream);
+	stream_account(stream);
 }
 
 void stream_end(struct stream *stream)
@@ -233,7 +250,8 @@ static void on_close(uv_handle_t *handle)
 	pbuf_free(&stream->in);
 	pbuf_free(&stream->out);
 	pbuf_free(&stream->flight);
-	account(stream);
+	stream_tls_free(stream);
+	stream_account(stream);
 	stream->closed(stream);
 }
 

@@ -8,6 +8,7 @@
 #include "proxy/pbuf.h"
 
 struct proxy;
+struct stream_tls;
 
 /**
  * struct stream - a connection; no call below ever calls back at once
@@ -17,10 +18,13 @@ struct proxy;
  * @in, @fresh: input not consumed yet: what was kept, or what just arrived in
  *	the proxy's shared scratch buffer. Read through stream_input().
  * @out, @flight: output not written yet; @flight is pinned by a uv_write
+ * @tls: NULL, or what turns these bytes into TLS records and back (see
+ *	stream_tls.h); @sealed: bytes of a record not written yet
  * @held: what its buffers hold of the proxy's count
  * @large: what is read flows on at once, so much may be read
  * @touched: loop time when bytes last moved, ms
- * @eof: the peer has ended its side; @read_error, @write_error: negative
+ * @eof: the peer has ended its side, with TLS by a close_notify: without one
+ *	that is a @read_error. @read_error, @write_error: negative
  */
 struct stream {
 	uv_tcp_t tcp;
@@ -35,8 +39,10 @@ struct stream {
 	struct pbuf out;
 	struct pbuf flight;
 	struct proxy_text fresh;
+	struct stream_tls *tls;
 	uint64_t touched;
 	size_t held;
+	size_t sealed;
 	int read_error;
 	int write_error;
 	bool large;

@@ -11,12 +11,16 @@ static void tunnel_open(struct client *client)
 {
 	static const char done[] =
 		"HTTP/1.1 200 Connection established\r\n\r\n";
+	const struct exchange *exchange = client->exchange;
 
-	if (client->exchange->socks_version)
+	if (exchange->socks_version && !exchange->granted)
 		socks_granted(client);
-	else if (!client->exchange->raw)
+	else if (!exchange->raw && !exchange->granted)
 		pbuf_add(&client->stream.out, done, sizeof(done) - 1);
-	client_tunnel(client);
+	if (exchange->terminate || exchange->inspect)
+		peek_begin(client);
+	else
+		client_tunnel(client);
 }
 
 /* May the request be sent again when a kept connection turns out dead? */
@@ -24,6 +28,18 @@ static bool is_replayable(const struct exchange *exchange)
 {
 	return exchange->reused && exchange->idempotent &&
 	       exchange->request.framing == HTTP1_NONE;
+}
+
+static bool is_tls(const struct exchange *exchange)
+{
+	return exchange->inner && exchange->inner->tls;
+}
+
+/* What a connection speaks, for the pool. */
+static unsigned int kind_of(const struct exchange *exchange)
+{
+	return (is_tls(exchange) || exchange->terminate ? POOL_TLS : 0) |
+	       (exchange->by_parent ? POOL_TO_PARENT : 0);
 }
 
 static void use(struct client *client, struct stream *up)
@@ -38,11 +54,21 @@ static void use(struct client *client, struct stream *up)
 		tunnel_open(client);
 		return;
 	}
+	if (is_tls(exchange) && !up->tls)
+		shake_up_begin(client);
+	else
+		upstream_begin(client);
+}
+
+void upstream_begin(struct client *client)
+{
+	struct exchange *exchange = client->exchange;
+
 	/* What came of the body meanwhile is read before any goes up. */
 	if (!exchange_check_early(client))
 		return;
 	client_enter(client, CLIENT_EXCHANGE);
-	stream_send(up, pbuf_text(&exchange->forward));
+	stream_send(exchange->up, pbuf_text(&exchange->forward));
 	if (!is_replayable(exchange))
 		pbuf_free(&exchange->forward);
 }
@@ -60,6 +86,9 @@ static void on_dialled(void *owner, const struct dial_result *result)
 	exchange->dial = NULL;
 	if (result->stream) {
 		use(client, result->stream);
+	} else if (exchange->granted) {
+		proxy_log(client->proxy, "fail %s", result->text);
+		client_close(client, true);
 	} else {
 		/* A refusal by policy leaves the connection usable. */
 		if (exchange->request.connect && result->status == 403)
@@ -70,7 +99,7 @@ static void on_dialled(void *owner, const struct dial_result *result)
 	client_pump(client);
 }
 
-static void dial(struct client *client)
+void upstream_dial(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
 
@@ -85,33 +114,65 @@ static void dial(struct client *client)
 		dial_start(exchange->dial);
 }
 
+static void open_tunnel(struct client *client)
+{
+	struct exchange *exchange = client->exchange;
+	struct proxy *proxy = client->proxy;
+
+	if (proxy->tunnel_count >= proxy->limits.tunnels) {
+		reply_failure(client, 503, "too-many-tunnels",
+			      "%u tunnels are open (limits.tunnels)",
+			      proxy->tunnel_count);
+		return;
+	}
+	if (!exchange->terminate) {
+		upstream_dial(client);
+		return;
+	}
+	if (proxy->tls->count >= proxy->tls->with.tunnels) {
+		reply_failure(client, 503, "too-many-tunnels",
+			      "%u tunnels are terminated at once "
+			      "(network.tlsTerminate.maxTunnels)",
+			      proxy->tls->count);
+		return;
+	}
+	exchange->terminated = true;
+	proxy->tls->count++;
+	/* A connection that is kept shows that the server can be reached. */
+	if (pool_has(proxy, exchange->host, exchange->request.port,
+		     exchange->via, kind_of(exchange)))
+		tunnel_open(client);
+	else
+		upstream_dial(client);
+}
+
 void upstream_open(struct client *client)
 {
 	struct exchange *exchange = client->exchange;
-	struct stream *kept = NULL;
+	struct stream *up = NULL;
 
-	if (exchange->request.connect &&
-	    client->proxy->tunnel_count >= client->proxy->limits.tunnels) {
-		reply_failure(client, 503, "too-many-tunnels",
-			      "%u tunnels are open (limits.tunnels)",
-			      client->proxy->tunnel_count);
+	if (exchange->request.connect) {
+		open_tunnel(client);
 		return;
 	}
-	/* A WebSocket goes through a parent in a tunnel of its own. */
-	if (!exchange->request.connect &&
-	    (!exchange->via || exchange->by_parent))
-		kept = pool_take(client->proxy, exchange->host,
-				 exchange->request.port, exchange->via);
-	exchange->reused = kept != NULL;
-	if (kept)
-		use(client, kept);
+	/* A plain WebSocket goes through a parent in a tunnel of its own. */
+	if (!exchange->via || exchange->by_parent || exchange->inner)
+		up = pool_take(client->proxy, exchange->host,
+			       exchange->request.port, exchange->via,
+			       kind_of(exchange));
+	exchange->reused = up != NULL;
+	if (!up)
+		up = inner_spare(client);
+	if (up)
+		use(client, up);
 	else
-		dial(client);
+		upstream_dial(client);
 }
 
-/* Drops the connection without a word to the client. */
-static void drop(struct exchange *exchange)
+void upstream_drop(struct exchange *exchange)
 {
+	if (!exchange->up)
+		return;
 	exchange->up->owner = NULL;
 	exchange->up->wake = NULL;
 	stream_close(exchange->up, false);
@@ -128,9 +189,9 @@ bool upstream_retry(struct client *client)
 		return false;
 	proxy_log(client->proxy, "retry %s:%u (a kept connection had ended)",
 		  exchange->host, exchange->request.port);
-	drop(exchange);
+	upstream_drop(exchange);
 	exchange->reused = false;
-	dial(client);
+	upstream_dial(client);
 	return true;
 }
 
@@ -142,10 +203,10 @@ void upstream_release(struct client *client)
 	/* Bytes behind a response belong to no request of ours. */
 	if (!exchange->reusable || stream_pending(up) ||
 	    stream_input(up).size) {
-		drop(exchange);
+		upstream_drop(exchange);
 		return;
 	}
 	exchange->up = NULL;
 	pool_park(client->proxy, exchange->host, exchange->request.port,
-		  exchange->via, up);
+		  exchange->via, kind_of(exchange), up);
 }

@@ -38,9 +38,26 @@
 ---@field conn srt.Conn|nil
 local request = {}
 
+---All values of that name, joined by ", ".
 ---@param name string in any case
 ---@return string|nil
 function request:header(name) end
+
+---All values of that name, in the order in which they came.
+---@param name string in any case
+---@return string[]
+function request:values(name) end
+
+---All fields, as they were spelled, in their order.
+---@return { name: string, value: string }[]
+function request:fields() end
+
+---Waits. The body, without chunks and without its Content-Encoding (gzip, x-gzip, deflate). What was read goes on as it came.
+---In filterRequest only.
+---@param max integer|nil bytes; limits.bodyBytes unless told, and at most
+---@return string|nil body nil where it is longer, or can't be decoded
+---@return string|nil message
+function request:body(max) end
 
 ---A response. Read-only; it ends with the callback.
 ---@class srt.Response
@@ -48,9 +65,23 @@ function request:header(name) end
 ---@field headers srt.Headers
 local response = {}
 
+---All values of that name, joined by ", ".
 ---@param name string in any case
 ---@return string|nil
 function response:header(name) end
+
+---@param name string in any case
+---@return string[]
+function response:values(name) end
+
+---@return { name: string, value: string }[]
+function response:fields() end
+
+---Waits, as that of a request.
+---@param max integer|nil
+---@return string|nil body
+---@return string|nil message
+function response:body(max) end
 
 srt = {}
 
@@ -111,7 +142,7 @@ function srt.now() end
 ---@return boolean
 function srt.rate(key, n, seconds) end
 
----Waits. In decideConnect and filterRequest only; other connections go on meanwhile.
+---Waits. In callbacks of the network only; other connections go on meanwhile.
 ---@param seconds number
 function srt.sleep(seconds) end
 
@@ -151,11 +182,11 @@ function srt.sha256(text) end
 function srt.hmac(key, text) end
 
 ---@class srt.Edits
----@field setHeaders table<string, string>|nil
+---@field setHeaders table<string, string>|nil each takes the place of all of that name
 ---@field removeHeaders string[]|nil
----@field setBody string|nil
----@field setTarget string|nil
----@field onResponse fun(status: integer, headers: srt.Headers)|nil
+---@field setBody string|nil in the place of the message's own; Content-Encoding and digests go with that
+---@field setTarget string|nil of a request: "/path?query", or a URL of the same scheme; a new host is decided as any other
+---@field onResponse fun(status: integer, headers: srt.Headers)|nil of a request: told of its response; the answer is ignored
 ---@field status integer|nil of a response
 
 ---@param edits srt.Edits|nil

@@ -13,13 +13,16 @@ local target, shown, where, deny = spelled.target, spelled.shown, spelled.where,
 local by_deny_list, not_listed = spelled.by_deny_list, spelled.not_listed
 
 ---Where a callback stands, for reports.
-local function callback_origin(self, fn, kind)
+---@param fn any
+---@param kind string its key
+---@return table origin
+function Decider:origin(fn, kind)
   local origin = fn ~= nil and self.origins[fn]
   return origin or { key = "network." .. kind }
 end
 
 local function by_callback(self, host, port, answer)
-  local origin = callback_origin(self, answer.by, "decideConnect")
+  local origin = self:origin(answer.by, "decideConnect")
   if answer.verdict == "allow" then
     return { action = "allow", rule = "network.decideConnect", origin = origin, host = host, port = port }
   elseif answer.verdict == "pass" then
@@ -106,17 +109,18 @@ end
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
---- via = of an allowed one: the proxy to leave by, as of srt.route}
+--- via = of an allowed one: the proxy to leave by, as of srt.route, reads = of a tunnel: as of srt.tunnel}
 function Decider:connect(host, port, protocol, call)
   local decision = by_policy(self, host, port, protocol, call)
-  -- All but plain HTTP are bytes that filterRequest does not see.
-  if decision.action == "allow" and protocol ~= "http" and self.network.refuseOpaqueTunnels then
-    return deny({ reason = ("%s: network.refuseOpaqueTunnels refuses tunnels that can't be inspected")
-      :format(target(decision.host, port)), rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
+  if decision.action ~= "allow" then return decision end
+  local reads, refusal = self.reads(decision.host, port, protocol)
+  if not reads then
+    return deny({ reason = ("%s: %s"):format(target(decision.host, port), refusal),
+      rule = "network.refuseOpaqueTunnels", host = decision.host, port = port })
   end
-  local via = decision.action == "allow" and self.route and self.route(decision.host, port, protocol)
-  -- The way depends on the protocol, and a remembered decision is not ours to change.
-  return via and setmetatable({ via = via }, { __index = decision }) or decision
+  local via = self.route and self.route(decision.host, port, protocol)
+  -- Both depend on the protocol, and a remembered decision is not ours to change.
+  return (via or next(reads)) and setmetatable({ via = via, reads = reads }, { __index = decision }) or decision
 end
 
 ---Might a host be reached on any port at all? For lookups of names, which know no port; nobody is asked.
@@ -130,98 +134,25 @@ function decide_net.nobody()
   return false, "callbacks can't be called here"
 end
 
-local function subject_of(self, question, host, port, protocol, path)
-  local scheme = question.scheme or "http"
-  local at = host:find(":", 1, true) and "[" .. host .. "]" or host
-  if not ((scheme == "http" and port == 80) or (scheme == "https" and port == 443)) then
-    at = at .. ":" .. port
-  end
-  return {
-    method = question.method, scheme = scheme, host = host, port = port, path = path,
-    query = question.query, target = question.target, headers = question.headers or {},
-    url = scheme .. "://" .. at .. path .. (question.query and "?" .. question.query or ""),
-    conn = { host = host, port = port, protocol = protocol, command = self.command },
-  }
-end
-
--- A filter that judges one reading while the server serves another would be no filter.
-local function ambiguous(question, connection, why)
-  return deny({
-    reason = ("%s %s has %s, so servers differ on what it names"):format(shown(question.method),
-      shown(question.path), why),
-    rule = "network.ambiguousRequestTarget", code = "ambiguous-request-target", status = 400,
-    advice = "ask for the path in its plain form", host = connection.host, port = connection.port,
-  })
-end
-
 local ANY_NAME = "name"
 
-local CREDENTIALS = { "auth", "cookie", "token", "secret", "key", "password", "credential", "session" }
-
----The first header by whose name its value is a credential.
----@param headers {name: string}[]
----@return string?
-local function credential_of(headers)
-  for _, header in ipairs(headers) do
-    for _, word in ipairs(CREDENTIALS) do
-      if header.name:lower():find(word, 1, true) then return header.name end
-    end
-  end
-end
-
----Turns a chain's answer to a request into the decision.
-local function by_filter(self, connection, subject, answer)
-  local origin = callback_origin(self, answer.by, "filterRequest")
-  local decision = { rule = "network.filterRequest", origin = origin, host = subject.host, port = subject.port,
-    status = answer.status, fault = answer.fault, detail = answer.detail }
-  if answer.verdict == "pass" then
-    return connection
-  elseif answer.verdict == "respond" then
-    decision.action, decision.headers, decision.body = "respond", answer.headers or {}, answer.body
-    decision.status = answer.status or 200
-    return decision
-  elseif answer.verdict == "deny" then
-    decision.headers, decision.body = answer.headers, answer.body
-    decision.reason = ("%s %s was denied by network.filterRequest%s"):format(shown(subject.method), shown(subject.url),
-      where(origin)) .. (answer.reason and ": " .. answer.reason or "")
-    return deny(decision)
-  end
-  local credential = not self.network.allowPlaintextHeaderSet and subject.scheme == "http" and credential_of(answer.set)
-  if credential then
-    decision.reason = ("%s %s was denied: network.filterRequest%s sets %s on plain HTTP, where it travels in clear "
-      .. "text; network.allowPlaintextHeaderSet = true allows that"):format(shown(subject.method), shown(subject.url),
-      where(origin), credential)
-    decision.rule = "network.allowPlaintextHeaderSet"
-    return deny(decision)
-  end
-  decision.action, decision.set, decision.remove = "allow", answer.set, answer.remove
-  decision.via = connection.via
-  return decision
-end
-
 ---Decides a request: its connection first, then the filterRequest chain.
----@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol}
+---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol,
+--- inside = true in a tunnel that was allowed, sni = where there is one, body = where a callback reads it}
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any
 ---@return table decision as of connect; action may be "respond"; set = list of {name=, value=}, remove = names,
---- headers and body = of a denial or an answer
+--- headers = of a denial or an answer, body = of these, or of the request instead of its own, target = what to ask for
+--- instead, review = what to ask about the response with
 function Decider:request(question, call)
-  local protocol = question.protocol or "http"
-  local connection = self:connect(question.host, question.port, protocol, call)
-  if connection.action ~= "allow" or #self.filterRequest == 0 then
-    return connection
-  end
-  local path, why = require("srt.target").read(question.path, self.network.ambiguousRequestTarget or "refuse")
-  if not path then
-    return ambiguous(question, connection, why)
-  end
-  local subject = subject_of(self, question, connection.host, connection.port, protocol, path)
-  local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call or decide_net.nobody, subject)
-  local decision = by_filter(self, connection, subject, answer)
-  if path == question.path or decision.action ~= "allow" then
-    return decision
-  end
-  -- What was judged is what is asked for. A remembered decision is not ours to change.
-  return setmetatable({ path = path }, { __index = decision })
+  return require("srt.decide_request").decide(self, question, call or decide_net.nobody)
+end
+
+---Decides the response to a request whose decision had a review.
+---@param question table {status, headers, body, review}
+---@param call fun(fn: any, kind: string, subject: any, other: any): boolean, any, any
+---@return table decision action "allow", "deny" or "respond"
+function Decider:response(question, call)
+  return require("srt.decide_response").decide(self, question, call)
 end
 
 ---May an allowed host be reached at the address it resolved to?
@@ -245,11 +176,14 @@ end
 
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
----@return table verdict {allow, respond, host, path, code, reason, rule, advice, status, set, remove, body}
+---@return table verdict of srt.c.proxy
 function decide_net.wire(decision)
   if decision.action == "allow" then
-    return { allow = true, host = decision.host, path = decision.path, via = decision.via, set = decision.set,
-      remove = decision.remove }
+    local reads = decision.reads or {}
+    return { allow = true, host = decision.host, port = decision.port, path = decision.path, target = decision.target,
+      via = decision.via, set = decision.set, remove = decision.remove, body = decision.body, status = decision.status,
+      review = decision.review, terminate = reads.terminate, inspect = reads.inspect,
+      refuseOpaque = reads.refuseOpaque }
   elseif decision.action == "respond" then
     return { allow = false, respond = true, status = decision.status, set = decision.headers, body = decision.body }
   end
@@ -262,7 +196,7 @@ end
 ---Compiles the network part of a profile.
 ---@param profile table
 ---@param facts nil|{command: string?} about the run, for callbacks
----@return table decider with :connect, :request and :address
+---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
@@ -272,8 +206,11 @@ function decide_net.compile(profile, facts)
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},
     filterRequest = callbacks.filterRequest or {},
+    filterResponse = callbacks.filterResponse or {},
     origins = callbacks.origins or {},
     known = {}, known_count = 0,
+    reads = require("srt.tunnel").compile(network,
+      #(callbacks.filterRequest or {}) + #(callbacks.filterResponse or {})),
     route = (network.mitm or network.parent) and require("srt.route").compile(network),
   }, Decider)
 end

@@ -12,10 +12,12 @@ local EXPECTED = {
   path = "a path: a string or {path=…, literal=true}", protected = "a name as a string",
   domain = "a host as a string",
   published = "a port, or a string like \"8080:3000\"",
-  range = "an IP address or range as a string", name = "the name of an environment variable",
+  range = "an IP address or range as a string", header = "the name of a header",
+  name = "the name of an environment variable",
   table = "a table", record = "a table", map = "a table of names and values", any = "anything",
 }
 local PLURAL = { path = "paths", protected = "names", domain = "hosts", published = "ports", range = "addresses",
+  header = "header names",
   string = "strings", integer = "numbers", name = "names", record = "tables", any = "names or tables" }
 
 ---What a key takes, in words.
@@ -99,6 +101,17 @@ function check.name(self, node, v, origin)
     return false
   end
   return true
+end
+
+function check.header(self, node, v, origin)
+  if type(v) ~= "string" then
+    return self:wrong(node, v, origin)
+  end
+  local problem = require("srt.header").problem(v, nil, function(text) return ("%q"):format(text) end)
+  if problem then
+    self:fail(origin, problem)
+  end
+  return not problem
 end
 
 function check.path(self, node, v, origin)

@@ -134,13 +134,13 @@ local function network(self, profile, values)
   if net.strict and #profile.callbacks.decideConnect > 0 then
     self:warn(values["network.decideConnect"].origin, "it is never asked: network.strictAllowlist is set")
   end
-  if #profile.callbacks.filterRequest > 0 then
-    local origin = values["network.filterRequest"].origin
-    if not net.enabled then
+  for _, name in ipairs({ "filterRequest", "filterResponse" }) do
+    local origin = #profile.callbacks[name] > 0 and values["network." .. name].origin
+    if origin and not net.enabled then
       self:warn(origin, "it is never asked: no network is allowed")
-    elseif not net.refuseOpaqueTunnels then
+    elseif origin and not net.refuseOpaqueTunnels and not net.tls then
       self:warn(origin, "it sees plain HTTP only: HTTPS passes as a tunnel to what the lists allow; "
-        .. "network.refuseOpaqueTunnels = true refuses such tunnels")
+        .. "network.tlsTerminate = {} shows it HTTPS too, network.refuseOpaqueTunnels = true refuses such tunnels")
     end
   end
 end

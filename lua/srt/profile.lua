@@ -5,6 +5,9 @@ local schema = require("srt.schema")
 
 local profile = {}
 
+-- The callbacks of the network, in the order in which they are asked.
+profile.CALLBACKS = { "decideConnect", "filterRequest", "filterResponse" }
+
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
   local v = values[key]
@@ -70,6 +73,7 @@ local function filesystem(self, values, budget)
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
+  if values["network.tlsTerminate"] then require("srt.trust").protect(self.ctx, values, out) end
   for _, folder in ipairs(self.ctx.stateFolders or {}) do
     if require("srt.c.sys").lstat(folder) then
       out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
@@ -159,7 +163,11 @@ local function network(self, values)
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
     ambiguousRequestTarget = scalar(values, "network.ambiguousRequestTarget", "refuse"),
+    requireHostMatch = scalar(values, "network.requireHostMatch", false),
+    stripResponseHeaders = plain_list(values, "network.stripResponseHeaders"),
     publish = published(values),
+    tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
+      rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
   }
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   ways_out(self, values, out)
@@ -168,10 +176,10 @@ local function network(self, values)
   return out
 end
 
----@return table {decideConnect = handles, filterRequest = handles, origins = {[handle] = {file, line, key}}}
+---@return table {decideConnect, filterRequest, filterResponse = handles, origins = {[handle] = {file, line, key}}}
 local function callbacks(policy)
   local out, box = { origins = {} }, policy.box
-  for _, name in ipairs({ "decideConnect", "filterRequest" }) do
+  for _, name in ipairs(profile.CALLBACKS) do
     local key, list = "network." .. name, {}
     local v = policy.values[key]
     for i, entry in ipairs(v and v.chain or {}) do

@@ -3,7 +3,7 @@
 --
 -- A node is {type=, doc=, …}. Types: table (fields), list (item), map (value, name), record (fields; one value in a
 -- list or map), string, boolean, integer (min, max), enum (values), function, path, protected, domain (list), range,
--- name, any.
+-- name, header, any.
 -- status: "enforced"; "later": known, but refused when it asks for something; "fixed": can't be changed;
 -- "elsewhere": means something on another system or backend only; "unneeded": for parts of srt that we don't have.
 -- neutral: values of a "later" key that ask for nothing besides its default, false and empty tables.
@@ -82,14 +82,14 @@ local filesystem = section("What the command may read and write.", {
   decideOpen = later(node("function", "Decides an open that the lists deny.")),
 })
 
-local tls_terminate = later(section("TLS termination.", {
+local tls_terminate = section("TLS termination.", {
   caCertPath = node("string", "PEM file of the CA."),
   caKeyPath = node("string", "PEM file of its key."),
   excludeDomains = list(ALLOW, "Hosts that stay opaque tunnels."),
   extraCaCertPaths = list("string", "More roots for the trust bundle."),
   maxTunnels = count("Terminated tunnels at once.", 256, 1, 65536),
   handshakeTimeoutMs = count("Time for a handshake.", 10000, 100, 600000),
-}, { presence = true }))
+}, { presence = true })
 
 local network = section("Which destinations are reached, and who decides.", {
   allowedDomains = list(ALLOW, "Hosts that may be reached."),
@@ -118,9 +118,9 @@ local network = section("Which destinations are reached, and who decides.", {
   socksProxyPort = port("A SOCKS proxy of yours, likewise."),
   decideConnect = node("function", "Decides a destination that no list decides."),
   filterRequest = node("function", "Decides each request that the proxy can read."),
-  filterResponse = later(node("function", "Decides each response.")),
-  stripResponseHeaders = later(list("string", "Response headers that are taken out.")),
-  requireHostMatch = later(flag("Refuses requests whose Host names another host.")),
+  filterResponse = node("function", "Decides each response to a request that the proxy can read."),
+  stripResponseHeaders = list("header", "Response headers that are taken out."),
+  requireHostMatch = flag("Refuses requests whose Host, or TLS server name, names another host (421)."),
   refuseOpaqueTunnels = flag("Refuses tunnels that filterRequest can't see into."),
   ambiguousRequestTarget = node("enum", "With a filterRequest: targets two readers could read in two ways.",
     { values = { "refuse", "normalize", "allow" }, default = "refuse" }),

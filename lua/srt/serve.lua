@@ -2,6 +2,27 @@
 -- What the proxy of a run asks: the network decisions, with callbacks in the box; and where it listens.
 local serve = {}
 
+---@param question table
+---@return string
+local function title(question)
+  if question.kind == "response" then return ("%s, answered %d"):format(question.method, question.status) end
+  return question.method or question.kind:upper()
+end
+
+---@param decider table
+---@param question table of srt.c.proxy
+---@param call function
+---@return table decision
+local function decide(decider, question, call)
+  if question.kind == "response" then
+    return decider:response(question, call)
+  elseif question.kind == "request" then
+    question.scheme = question.tls and "https" or "http"
+    return decider:request(question, call)
+  end
+  return decider:connect(question.host, question.port, question.protocol, call)
+end
+
 --- Starts the proxy of a run.
 ---@param loaded srt.session
 ---@param plan table
@@ -15,18 +36,12 @@ function serve.start(loaded, plan, sandbox, say)
   local box = loaded.box
   box:asker(sandbox)
   -- Where a callback waits, this waits too: decide runs in a coroutine of its own.
-  local function call(fn, kind, subject) return box:call(fn, kind, subject) end
+  local function call(fn, kind, ...) return box:call(fn, kind, ...) end
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
-      local decision
-      if question.kind ~= "request" then
-        decision = decider:connect(question.host, question.port, question.protocol, call)
-      else
-        question.scheme, question.protocol = "http", "http"
-        decision = decider:request(question, call)
-      end
+      local decision = decide(decider, question, call)
       if say then
-        say(("%s %s:%d: %s%s"):format(question.method or question.kind:upper(), question.host, question.port,
+        say(("%s %s:%d: %s%s"):format(title(question), question.host, question.port,
           decision.action, decision.reason and ": " .. decision.reason or ""))
         if decision.detail then say(decision.detail) end
       end
@@ -35,8 +50,14 @@ function serve.start(loaded, plan, sandbox, say)
     checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
     log = say,
     limits = loaded.profile.limits,
+    strip = loaded.profile.network.stripResponseHeaders,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
+  local tls = loaded.profile.network.tls
+  if tls then
+    local ok, why = require("srt.termination").serve(proxy, tls, loaded.tls)
+    if not ok then return nil, "the proxy can't terminate TLS: " .. why end
+  end
   local listeners = sandbox:listeners()
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do

@@ -4,9 +4,10 @@
 local verdict = {}
 
 local MAX_REASON = 500
-local TOKEN = "^[%w!#$%%&'*+.^_`|~-]+$"
 
--- Which answers a callback may give, and with what in them. "later" is known but can't be carried out yet.
+-- Which answers a callback may give, and with what in them.
+local DENY = { reason = "text", status = "status", headers = "headers", body = "text" }
+local RESPOND = { status = "status", headers = "headers", body = "text" }
 local ANSWERS = {
   decideConnect = {
     allow = {},
@@ -14,23 +15,22 @@ local ANSWERS = {
     pass = {},
   },
   filterRequest = {
-    allow = { setHeaders = "headers", removeHeaders = "names", setBody = "later", setTarget = "later",
-      onResponse = "later" },
-    deny = { reason = "text", status = "status", headers = "headers", body = "text" },
-    respond = { status = "status", headers = "headers", body = "text" },
+    allow = { setHeaders = "headers", removeHeaders = "names", setBody = "text", setTarget = "target",
+      onResponse = "fn" },
+    deny = DENY,
+    respond = RESPOND,
+    pass = {},
+  },
+  filterResponse = {
+    allow = { status = "status", setHeaders = "headers", removeHeaders = "names", setBody = "text" },
+    deny = DENY,
+    respond = RESPOND,
     pass = {},
   },
 }
 
 -- How the box names what each callback gets.
-local SUBJECTS = { decideConnect = "conn", filterRequest = "request" }
-
--- Headers that say where a message ends or which connection it is for: the proxy's own business.
-local FRAMING = {}
-for name in ([[connection content-length host keep-alive proxy-authenticate proxy-authorization proxy-connection te
-  trailer transfer-encoding upgrade expect]]):gmatch("%S+") do
-  FRAMING[name] = true
-end
+local SUBJECTS = { decideConnect = "conn", filterRequest = "request", filterResponse = "response" }
 
 local NO_BODY = { [204] = true, [205] = true, [304] = true }
 
@@ -63,22 +63,26 @@ end
 
 ---@return string|nil problem
 local function header_problem(name, value)
-  if type(name) ~= "string" or not name:find(TOKEN) then
-    return ("%s is not a header name"):format(describe(name))
-  elseif FRAMING[name:lower()] then
-    return ("the header %s belongs to the proxy and can't be changed"):format(name)
-  elseif value ~= nil and type(value) ~= "string" then
-    return ("the value of the header %s must be a string, not %s"):format(name, describe(value))
-  elseif value and value:find("[%z\1-\8\10-\31\127]") then
-    return ("the value of the header %s holds control bytes"):format(name)
-  end
-  return nil
+  return require("srt.header").problem(name, value, describe)
 end
 
 local read = {}
 
-function read.later(_, field)
-  return nil, field .. " is not available in this version"
+function read.fn(v, field)
+  if type(v) ~= "userdata" and type(v) ~= "function" then
+    return nil, ("%s must be a function, not %s"):format(field, describe(v))
+  end
+  return v
+end
+
+-- Where it leads is read later, when it is known where the request went.
+function read.target(v, field)
+  if type(v) ~= "string" then
+    return nil, ("%s must be a path like \"/x?y\", or a URL, not %s"):format(field, describe(v))
+  elseif v:find("[%z\1-\32\127-\255#]") then
+    return nil, ("%s holds a blank, a control byte, a # or something else that has to be encoded"):format(field)
+  end
+  return v
 end
 
 function read.text(v, field)
@@ -179,19 +183,19 @@ local function read_answer(kind, answer)
   local fields, problem = read_fields(action, known, answer)
   if problem then
     return fault(kind, problem)
-  elseif action == "respond" and NO_BODY[fields.status] and (fields.body or "") ~= "" then
+  elseif NO_BODY[fields.status] and (fields.body or fields.setBody or "") ~= "" then
     return fault(kind, ("an answer of status %d can't have a body"):format(fields.status))
   end
   local reason = fields.reason and verdict.reason(fields.reason)
   return {
     verdict = action, reason = reason ~= "" and reason or nil, status = fields.status, headers = fields.headers,
-    body = action == "respond" and (fields.body or "") or fields.body,
-    set = fields.setHeaders, remove = fields.removeHeaders,
+    body = action == "respond" and (fields.body or "") or fields.body or fields.setBody,
+    set = fields.setHeaders, remove = fields.removeHeaders, target = fields.setTarget, observer = fields.onResponse,
   }
 end
 
 ---Reads one callback's answer.
----@param kind "decideConnect"|"filterRequest"
+---@param kind "decideConnect"|"filterRequest"|"filterResponse"
 ---@param ok boolean whether the call itself went well
 ---@param first any its first result, or the error
 ---@param second any its second result
@@ -218,56 +222,29 @@ function verdict.read(kind, ok, first, second)
     :format(describe(first)))
 end
 
----Adds an answer's header edits to those collected so far; the later wins per header.
-local function collect(edits, answer)
-  for _, name in ipairs(answer.remove or {}) do
-    edits[name:lower()] = { name = name }
-  end
-  for _, header in ipairs(answer.set or {}) do
-    edits[header.name:lower()] = header
-  end
-end
-
-local function split(edits)
-  local keys, set, remove = {}, {}, {}
-  if next(edits) == nil then
-    return set, remove
-  end
-  for key in pairs(edits) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  for _, key in ipairs(keys) do
-    local edit = edits[key]
-    if edit.value then
-      set[#set + 1] = edit
-    else
-      remove[#remove + 1] = edit.name
-    end
-  end
-  return set, remove
-end
-
 ---Asks a chain of callbacks, base policies first. A denial or an answer ends it; else any allow allows.
----@param kind "decideConnect"|"filterRequest"
+---@param kind "decideConnect"|"filterRequest"|"filterResponse"
 ---@param chain any[] function handles
----@param call fun(fn: any, kind: "conn"|"request", subject: table): boolean, any, any box:call of the policy's box
+---@param call fun(fn: any, kind: string, subject: table, other: table|nil): boolean, any, any as box:call
 ---@param subject table what the callbacks get
----@return table answer {verdict=, set=, remove=, by = the handle that decided}
-function verdict.chain(kind, chain, call, subject)
-  local edits, allowed_by = {}, nil
+---@param other table|nil the second thing they get
+---@return table answer {verdict=, by = the handle that decided, …}; of an allowing one with what srt.edits.done gives
+function verdict.chain(kind, chain, call, subject, other)
+  local edits = require("srt.edits")
+  local collected, allowed_by = edits.new(), nil
   for _, fn in ipairs(chain) do
-    local answer = verdict.read(kind, call(fn, SUBJECTS[kind], subject))
+    local answer = verdict.read(kind, call(fn, SUBJECTS[kind], subject, other))
     answer.by = fn
     if answer.verdict == "deny" or answer.verdict == "respond" then
       return answer
     elseif answer.verdict == "allow" then
       allowed_by = fn
-      collect(edits, answer)
+      edits.add(collected, answer)
     end
   end
-  local set, remove = split(edits)
-  return { verdict = allowed_by and "allow" or "pass", set = set, remove = remove, by = allowed_by }
+  local answer = edits.done(collected)
+  answer.verdict, answer.by = allowed_by and "allow" or "pass", allowed_by
+  return answer
 end
 
 return verdict

@@ -82,7 +82,22 @@ suite("subjects of the box", function()
     assert.is_false((ask("return req.stauts", "response", { status = 200 })))
     assert.is_false((ask("return req.prot", "conn", { host = "x" })))
     assert.is_true((ask("return req.anything", "violation", {})))
-    assert.is_false((ask("return req:body()", "request", REQUEST)))
+    local there, why = ask("return req:body()", "request", REQUEST)
+    assert.is_false(there)
+    assert.truthy(why:find("body() is for the req of filterRequest", 1, true), why)
+  end)
+
+  it("give all values of a header, in their order", function()
+    assert.same({ "a", "b" }, (answer("return req:values('aCCEPT')", "request", REQUEST)))
+    assert.same({}, (answer("return req:values('none')", "request", REQUEST)))
+    assert.same({}, (answer("return req:values('none')", "request", { host = "x" })))
+    assert.same(REQUEST.headers, (answer("return req:fields()", "request", REQUEST)))
+    assert.same({}, (answer("return req:fields()", "request", { host = "x" })))
+    assert.is_false((ask("return req:values()", "request", REQUEST)))
+    assert.same({ "a", "a, b" }, (answer([[
+      local fields = req:fields()
+      fields[1].value = "changed"
+      return { req:fields()[1].value, req.headers.accept }]], "request", REQUEST)))
   end)
 
   it("end with the callback", function()

@@ -87,9 +87,54 @@ describe("a connection", function()
     assert.equal("deny", connect(text, "a.test", 443, "connect").action)
     assert.equal("allow", connect(text, "a.test", 80, "http").action)
   end)
+
+  it("says what is read of a tunnel", function()
+    local allowed = 'allowedDomains = { "a.test", "b.test" }'
+    local tls = allowed .. ', tlsTerminate = { excludeDomains = { "b.test" } }'
+    local filter = ", filterRequest = function() return true end"
+    local refuse = ", refuseOpaqueTunnels = true"
+    local function reads(text, host, protocol)
+      local got = connect(text, host or "a.test", 443, protocol or "connect")
+      if got.action ~= "allow" then return got.rule end
+      local wire = require("srt.decide_net").wire(got)
+      return (wire.terminate and "T" or "-") .. (wire.inspect and "I" or "-") .. (wire.refuseOpaque and "R" or "-")
+    end
+    assert.equal("---", reads(allowed))
+    assert.equal("-I-", reads(allowed .. filter))
+    assert.equal("T--", reads(tls))
+    for _, protocol in ipairs({ "connect", "socks5", "socks4a" }) do
+      assert.equal("TI-", reads(tls .. filter, nil, protocol))
+      assert.equal("TIR", reads(tls .. refuse, nil, protocol))
+      assert.equal("---", reads(tls .. filter, "b.test", protocol))
+      assert.equal("network.refuseOpaqueTunnels", reads(tls .. refuse, "b.test", protocol))
+      assert.equal("network.refuseOpaqueTunnels", reads(allowed .. filter .. refuse, nil, protocol))
+    end
+    -- Nothing of it concerns what is no tunnel, or speaks no proxy protocol.
+    assert.equal("---", reads(tls .. filter .. refuse, "b.test", "http"))
+    assert.equal("---", reads(tls .. filter, nil, "loopback"))
+    assert.equal("network.refuseOpaqueTunnels", reads(tls .. refuse, nil, "loopback"))
+    -- The lists decide first.
+    assert.equal("network.allowedDomains", reads(tls, "c.test"))
+  end)
 end)
 
 describe("a request", function()
+  it("inside a tunnel takes over the tunnel's decision", function()
+    local text = 'strictAllowlist = true, filterRequest = function(r) if r.path == "/no" then return false, "no" end '
+      .. "return srt.pass end"
+    local function inside(path)
+      return request(text, { host = "other.test", port = 443, path = path, inside = true, scheme = "https",
+        protocol = "connect" })
+    end
+    assert.equal("allow", inside("/x").action)
+    assert.equal("other.test", inside("/x").host)
+    local got = inside("/no")
+    assert.equal("deny", got.action)
+    assert.truthy(got.reason:find("GET https://other.test/no was denied", 1, true), got.reason)
+    -- Without its tunnel it is decided by the lists.
+    assert.equal("deny", request(text, { host = "other.test", port = 443, protocol = "http" }).action)
+  end)
+
   it("is decided as a connection first", function()
     local got = request("filterRequest = function() return true end", { host = "b.test" })
     assert.equal("deny", got.action)
@@ -150,7 +195,7 @@ describe("a request", function()
 
   it("is denied when a callback fails or answers nonsense", function()
     for _, body in ipairs({ "error('x')", "return nil", "return", "return 'yes'", "return 0", "return {}",
-      "return srt.allow { setBody = 'x' }", "return srt.allow { setHeaders = { ['A B'] = 'x' } }" }) do
+      "return srt.allow { setBody = 5 }", "return srt.allow { setHeaders = { ['A B'] = 'x' } }" }) do
       local got = request("filterRequest = function() " .. body .. " end")
       assert.equal("deny", got.action, body)
       assert.is_true(got.fault, body)

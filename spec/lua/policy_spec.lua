@@ -223,9 +223,8 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    "network = { tlsTerminate = {} }",
-    'network = { allowUnixSockets = { "/s" } }',
-    "network = { filterResponse = print }", "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
+    'network = { allowUnixSockets = { "/s" } }', "network = { transparent = true }",
+    "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', 'secrets = { a = { env = "A", hosts = { "a.test" } } }', "limits = { loadBytes = 5 }",
     'credentials = { envVars = { { name = "A", mode = "deny" } } }',
   }

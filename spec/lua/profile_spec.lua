@@ -70,7 +70,7 @@ end)
 
 describe("keys that can't be held", function()
   it("stop a run, and are listed for check", function()
-    local text = 'return { network = { tlsTerminate = {} }, filesystem = { decideOpen = print } }'
+    local text = 'return { network = { transparent = true }, filesystem = { decideOpen = print } }'
     local profile, problems = support.resolve(text)
     assert.is_nil(profile)
     assert.equal(2, #problems)
@@ -89,6 +89,28 @@ describe("network", function()
     assert.is_false(enabled("filterRequest = print"))
     assert.is_false(enabled("decideConnect = print, strictAllowlist = true"))
     assert.is_false(enabled('deniedDomains = { "*" }'))
+  end)
+
+  it("says how TLS is terminated", function()
+    local function tls(text)
+      local profile, problems = support.resolve("return { network = { tlsTerminate = {" .. text .. "} } }")
+      return profile and profile.network.tls, profile or problems
+    end
+    assert.is_nil(assert(support.resolve("return {}")).network.tls)
+    local got = tls("")
+    assert.same({ 256, 10000, {}, {} }, { got.tunnels, got.handshakeMs, got.exclude, got.extra })
+    got = tls('maxTunnels = 2, excludeDomains = { "*.x.test:443" }, extraCaCertPaths = { "~/ca.pem" }')
+    assert.same({ 2, "*.x.test:443", 1 }, { got.tunnels, got.exclude[1].text, #got.extra })
+    assert.equal("/", got.extra[1].path:sub(1, 1))
+    local _, problems = tls('caCertPath = "/x/ca.pem"')
+    assert.truthy(problems[1].message:find("both caCertPath and caKeyPath", 1, true))
+    local profile
+    got, profile = tls('caCertPath = "/x/ca.pem", caKeyPath = "/x/ca.key"')
+    assert.same({ "/x/ca.pem", "/x/ca.key" }, { got.caCert.path, got.caKey.path })
+    -- The command may use the CA's certificate, and never its key.
+    local hidden
+    for _, entry in ipairs(profile.filesystem.hidden) do hidden = hidden or entry.path == "/x/ca.key" end
+    assert.is_true(hidden)
   end)
 
   it("gives a denied rule its reason", function()
@@ -129,6 +151,7 @@ describe("warnings", function()
     'filesystem = { allowWrite = { "/w" }, denyWrite = { "/w/a" } }',
     'filesystem = { denyRead = { "/w/a" }, allowRead = { "/w" } }', "network = { allowLocalBinding = false }",
     'network = { filterRequest = print, allowedDomains = { "a.test" }, refuseOpaqueTunnels = true }',
+    'network = { filterRequest = print, allowedDomains = { "a.test" }, tlsTerminate = {} }',
   }
   for _, text in ipairs(quiet) do
     it("are not made for " .. text, function()

@@ -69,8 +69,8 @@ function support.handle(fn)
 end
 
 ---Stands in for box:call.
-function support.call(handle, _, subject)
-  return pcall(functions[handle], subject)
+function support.call(handle, _, ...)
+  return pcall(functions[handle] or handle, ...)
 end
 
 local Box = {}

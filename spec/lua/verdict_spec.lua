@@ -13,7 +13,7 @@ describe("an answer that is none", function()
     { { ["$answer"] = "allowed" }, "srt.allowed" }, { { ["$answer"] = true }, "not srt.allow" },
     { io.stdout, "a function" },
   }
-  for _, kind in ipairs({ "decideConnect", "filterRequest" }) do
+  for _, kind in ipairs({ "decideConnect", "filterRequest", "filterResponse" }) do
     for _, row in ipairs(rows) do
       it(("%s: %s denies"):format(kind, tostring(row[2])), function()
         local got = verdict.read(kind, true, row[1])
@@ -51,7 +51,8 @@ describe("a failed call", function()
     local function note(_, kind) kinds[#kinds + 1] = kind; return true, true end
     verdict.chain("decideConnect", { 1 }, note, {})
     verdict.chain("filterRequest", { 1 }, note, {})
-    assert.same({ "conn", "request" }, kinds)
+    verdict.chain("filterResponse", { 1 }, note, {}, {})
+    assert.same({ "conn", "request", "response" }, kinds)
   end)
 
   it("denies whatever a truthy first value says", function()
@@ -64,9 +65,13 @@ describe("fields of answers", function()
   local rows = {
     { srt.allow { setHeader = {} }, "takes no setHeader" },
     { srt.allow { 1 }, "takes no" },
-    { srt.allow { setBody = "x" }, "setBody is not available" },
-    { srt.allow { setTarget = "/x" }, "setTarget is not available" },
-    { srt.allow { onResponse = io.stdout }, "onResponse is not available" },
+    { srt.allow { setBody = 5 }, "setBody must be a string" },
+    { srt.allow { setTarget = 5 }, "setTarget must be a path" },
+    { srt.allow { setTarget = "/a b" }, "has to be encoded" }, { srt.allow { setTarget = "/a#b" }, "has to be encoded" },
+    { srt.allow { setTarget = "/a\r\nB: c" }, "has to be encoded" },
+    { srt.allow { setTarget = "/\xc3\xbc" }, "has to be encoded" },
+    { srt.allow { onResponse = "x" }, "onResponse must be a function" },
+    { srt.allow { status = 200 }, "takes no status" },
     { srt.allow { setHeaders = "X: 1" }, "must be a table" },
     { srt.allow { setHeaders = { X = 1 } }, "must be a string" },
     { srt.allow { setHeaders = { ["X Y"] = "1" } }, "not a header name" },
@@ -102,6 +107,12 @@ describe("fields of answers", function()
   end
 
   it("means nothing where it can't apply", function()
+    for _, answer in ipairs({ srt.allow { setTarget = "/" }, srt.allow { onResponse = print },
+      srt.allow { status = 204, setBody = "x" }, srt.allow { status = 99 } }) do
+      local got = verdict.read("filterResponse", true, answer)
+      assert.equal("deny", got.verdict)
+      assert.is_true(got.fault)
+    end
     for _, answer in ipairs({ srt.respond { status = 200 }, srt.allow { setHeaders = { X = "1" } },
       srt.deny { status = 404 } }) do
       local got = verdict.read("decideConnect", true, answer)

@@ -56,6 +56,14 @@ static void on_cancelled(void *context, struct proxy_ask *ask)
 	f->cancelled++;
 }
 
+static void on_forget(void *context, int token)
+{
+	struct fixture *f = context;
+
+	assert_int_equal(token, f->verdict.token);
+	f->forgotten++;
+}
+
 const char *on_check(void *context, const char *host, uint16_t port,
 		     const char *address)
 {
@@ -98,6 +106,7 @@ void start_proxy(struct fixture *f, const struct proxy_limits *limits)
 		.context = f,
 		.decide = on_decide,
 		.cancelled = on_cancelled,
+		.forget = on_forget,
 		.check_address = on_check,
 		.log = on_log,
 	};

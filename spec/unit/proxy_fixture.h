@@ -43,6 +43,7 @@ struct fixture {
 	struct proxy_ask *held;
 	unsigned int decided;
 	unsigned int cancelled;
+	unsigned int forgotten; /* tokens */
 	unsigned int checked;
 	const char *refused_address;
 	const char *host; /* canonical, where not as asked */

@@ -385,7 +385,7 @@ static void test_bad_requests(void **state)
 		{ "GET http://a/ HTTP/3.0\r\n\r\n",
 		  "505 HTTP Version Not Supported", "only HTTP/1.0" },
 		{ "GET http://a/ HTTP/1.1\r\nHost: b\r\n\r\n",
-		  "400 Bad Request", "Host differs" },
+		  "421 Misdirected Request", "Host differs" },
 		/* The body came along, so nothing goes upstream. */
 		{ "POST http://a/ HTTP/1.1\r\nHost: a\r\n"
 		  "Transfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n",

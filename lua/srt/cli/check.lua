@@ -120,8 +120,9 @@ local function network(lines, profile, try)
   add_block(lines, " published, for all users of the host (network.publishPorts)", net.publish,
     function(entry) return row(require("srt.publish").text(entry), source.where(entry.origin)) end)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
+  add_block(lines, " taken out of responses (network.stripResponseHeaders)", net.stripResponseHeaders, row)
   for _, item in ipairs(require("srt.ways").rows(net, try)) do lines[#lines + 1] = row(item.what, item.where) end
-  for _, name in ipairs({ "decideConnect", "filterRequest" }) do
+  for _, name in ipairs(require("srt.profile").CALLBACKS) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
     end)
@@ -153,9 +154,7 @@ local function rest(lines, profile)
   local defaults = schema.root.fields.limits.fields
   lines[#lines + 1] = ("backend: %s"):format(profile.backend)
   if profile.unix.all then lines[#lines + 1] = "Unix sockets: all allowed" end
-  if profile.nested then
-    lines[#lines + 1] = "user namespaces: allowed"
-  end
+  if profile.nested then lines[#lines + 1] = "user namespaces: allowed" end
   if next(profile.env.set) or #profile.env.unset > 0 or profile.env.pass then
     lines[#lines + 1] = "environment:"
     environment(lines, profile.env)
@@ -217,7 +216,7 @@ end
 
 local function callbacks_data(callbacks)
   local out = {}
-  for _, name in ipairs({ "decideConnect", "filterRequest" }) do
+  for _, name in ipairs(require("srt.profile").CALLBACKS) do
     out[name] = {}
     for i, fn in ipairs(callbacks[name]) do
       out[name][i] = { callback = source.where(callbacks.origins[fn]) }
@@ -240,7 +239,9 @@ function check.data(profile)
     version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
     filesystem = fs, protection = protection_data(profile.protection),
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
-      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, waysOut = json.object(require("srt.ways").data(net)),
+      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, ambiguousRequestTarget = net.ambiguousRequestTarget,
+      requireHostMatch = net.requireHostMatch, stripResponseHeaders = net.stripResponseHeaders,
+      waysOut = json.object(require("srt.ways").data(net)),
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
       deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
@@ -279,9 +280,7 @@ function check.main(args, ctx)
   for i, file in ipairs(options.files) do
     local profile, problems = ctx.load(file)
     local bad = problems or profile.unenforced
-    if #bad > 0 then
-      status = 1
-    end
+    if #bad > 0 then status = 1 end
     if options.json then
       results[i] = result_of(file, profile, problems)
     else

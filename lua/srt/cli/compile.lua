@@ -76,7 +76,8 @@ function compile.main(args, ctx)
     local backend = require("backends.namespaces")
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),
-      binary = require("srt.c.sys").realpath("/proc/self/exe") })
+      binary = require("srt.c.sys").realpath("/proc/self/exe"),
+      files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
   end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")
