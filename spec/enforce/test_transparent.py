@@ -265,6 +265,7 @@ class Programs(Transparent):
         options = " ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "
         got = self.check(BARE + options + "up.test true", "up.test:22 is denied by network.deniedDomains")
         self.assertIn("use https", got.err)
+        # Its own greeting comes back to it, so it waits.
         self.check(BARE + "timeout 3" + options + "-p 7777 up.test true", "")
         self.assertEqual(["7777"], WORLD.clients())
 

@@ -5,6 +5,7 @@ Entered for good by the test's process (root only), so whatever it starts lives 
 with another network, at the end of a cable.
 """
 import atexit
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -113,8 +114,8 @@ def dns(folder):
 
 
 def serve_one(client, port):
-    """Tells what it is, then echoes; port 80 speaks HTTP."""
-    with client:
+    """Tells what it is, then echoes; port 80 speaks HTTP, and 443 waits for its client."""
+    with contextlib.suppress(ConnectionError), client:
         if port == 80:
             head = b""
             while b"\r\n\r\n" not in head:
@@ -125,7 +126,8 @@ def serve_one(client, port):
             body = head.split(b"\r\n")[0] + b"\n"
             client.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
             return
-        client.sendall(b"port %d\n" % port)
+        if port != 443:
+            client.sendall(b"port %d\n" % port)
         while True:
             data = client.recv(65536)
             if not data:

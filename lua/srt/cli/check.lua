@@ -265,7 +265,7 @@ end
 
 ---Runs the command.
 ---@param args string[] what follows "check"
----@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err, tty, redirects = try}
+---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err, tty, redirects}
 ---@return integer status 0 all is well, 1 there are problems, 2 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
