@@ -327,6 +327,20 @@ class Programs(Transparent):
         self.check("./m", "-2\nport 7777\n")
 
 
+class Filtered(Transparent):
+    @as_everyone
+    def test_requests_of_programs_that_ignore_proxies(self):
+        policy = """{ network = { allowedDomains = { "up.test" }, tlsTerminate = {}, filterRequest = function(req)
+          if req.path == "/no" then return false, req.conn.protocol .. " may not" end return true end } }"""
+        unset = "".join("-u %s -u %s " % (name, name.upper()) for name in ("http_proxy", "https_proxy", "all_proxy"))
+        got = self.run_sh("u='env %s'; for s in http https; do $u curl -sS $s://up.test/no; done; $u curl -sS http://up.test/yes; "
+                          "env -i %s -c 'import socket; print(socket.create_connection((\"up.test\", 7777)).recv(20))'"
+                          % (unset, PYTHON), policy)
+        self.assertEqual(2, got.out.count("transparent may not"), got)
+        self.assertIn("GET /yes HTTP/1.1\nb'port 7777\\n'", got.out)
+        self.assertEqual(["80", "443", "80", "7777"], WORLD.clients())
+
+
 class Settings(Transparent):
     @as_everyone
     def test_off(self):
