@@ -182,6 +182,10 @@ function namespaces.compile(profile, rules, ctx)
   local message
   plan.listen, message = listen_of(profile)
   if not plan.listen then return nil, message end
+  if profile.network.transparent then
+    local transparent = require "srt.transparent"
+    transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
+  end
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil

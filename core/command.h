@@ -46,6 +46,7 @@ struct command {
  * struct confinement - what a command is put under, and PID 1 works with
  * @ruleset: Landlock ruleset, or -1
  * @masks: where the masks are, or -1 (core/remount.h)
+ * @led: how redirect_lead() went; LED_NOT before
  */
 struct confinement {
 	const struct plan *plan;
@@ -53,7 +54,10 @@ struct confinement {
 	struct sock_fprog filter;
 	int ruleset;
 	int masks;
+	int led;
 };
+
+enum { LED_NOT = 1 };
 
 /**
  * command_start() - make a process, confine it, and have it be the command

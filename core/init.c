@@ -14,6 +14,7 @@
 #include "core/freeze.h"
 #include "core/inside.h"
 #include "core/message.h"
+#include "core/redirect.h"
 #include "core/remount.h"
 #include "core/system.h"
 
@@ -29,6 +30,8 @@ struct init {
 	struct remount remount;
 	struct freeze freeze;
 	struct inside inside;
+	const struct redirect *redirect;
+	int led; /* how that went; LED_NOT before */
 	int control;
 	int signals;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
@@ -159,6 +162,13 @@ static void read_report(struct init *init)
 		_exit(0);
 }
 
+static void lead(struct init *init)
+{
+	if (init->led == LED_NOT)
+		init->led = redirect_lead(init->redirect);
+	tell(init, MESSAGE_LED, -init->led);
+}
+
 static void read_control(struct init *init)
 {
 	struct message message;
@@ -173,6 +183,8 @@ static void read_control(struct init *init)
 		host_reports(init, message.value);
 	} else if (message.kind == MESSAGE_CONNECT) {
 		inside_connect(&init->inside, &message);
+	} else if (message.kind == MESSAGE_LEAD) {
+		lead(init);
 	} else if (message.kind == MESSAGE_FREEZE) {
 		freeze_all(&init->freeze);
 		tell(init, MESSAGE_FROZEN, 0);
@@ -198,11 +210,14 @@ static int open_signals(void)
 
 /*
  * What only the command needs: its terminal and pipes. Of the capabilities, in
- * the sandbox's own namespaces, stays what putting mounts back takes.
+ * the sandbox's own namespaces, stays what putting mounts back takes, and
+ * redirecting where that is still to come.
  */
-static int release(const struct plan *plan)
+static int release(const struct init *init, const struct plan *plan)
 {
-	int error = caps_drop(plan->id.caps | UINT64_C(1) << CAP_SYS_ADMIN);
+	bool redirects = plan->redirect.port && init->led == LED_NOT;
+	int error = caps_drop(plan->id.caps | UINT64_C(1) << CAP_SYS_ADMIN |
+			      (uint64_t)redirects << CAP_NET_ADMIN);
 
 	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		error = -errno;
@@ -231,7 +246,7 @@ static int begin(struct init *init, const struct confinement *confinement)
 			     confinement->masks, tell_remount, init);
 	if (!error)
 		error = command_start(confinement, &init->command);
-	return error ? error : release(confinement->plan);
+	return error ? error : release(init, confinement->plan);
 }
 
 static int timeout(struct init *init)
@@ -278,7 +293,10 @@ static _Noreturn void serve(struct init *init)
 
 _Noreturn void init_run(const struct confinement *confinement, int control)
 {
-	struct init init = { .control = control, .inside.control = control };
+	struct init init = { .control = control,
+			     .inside.control = control,
+			     .redirect = &confinement->plan->redirect,
+			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = begin(&init, confinement);
 

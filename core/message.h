@@ -19,11 +19,13 @@ enum message_kind {
 	MESSAGE_FREEZE,	 /* stop everything inside */
 	MESSAGE_THAW,	 /* let it go on */
 	MESSAGE_CONNECT, /* @value: port of a server inside; @id */
+	MESSAGE_LEAD,	 /* have the plan's redirect begin */
 	/* PID 1 to host; MESSAGE_FAILED from the janitor as well */
 	/* Carries listeners, of SYS_MAX_FDS points of the plan; @value: bit by
 	 * bit, which of them are there */
 	MESSAGE_LISTENERS,
 	MESSAGE_SOCKET,	 /* to @id; carries it, or @value: errno of why not */
+	MESSAGE_LED,	 /* @value: 0, or errno of why nothing is redirected */
 	MESSAGE_FAILED,	 /* @failure: nothing was started */
 	MESSAGE_NOT_RUN, /* @value: errno of execve(2) */
 	MESSAGE_STARTED, /* @value: pid of the command inside */

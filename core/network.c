@@ -49,10 +49,14 @@ int network_listen(const struct listen_point *point)
 
 	if (!read_point(point, &address))
 		return -EINVAL;
-	fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(address.any.sa_family,
+		    (point->datagrams ? SOCK_DGRAM : SOCK_STREAM) |
+			    SOCK_CLOEXEC,
+		    0);
 	if (fd < 0)
 		return errno == EAFNOSUPPORT ? -EADDRNOTAVAIL : -errno;
-	if (bind(fd, &address.any, sizeof(address)) || listen(fd, 4096))
+	if (bind(fd, &address.any, sizeof(address)) ||
+	    (!point->datagrams && listen(fd, 4096)))
 		return -errno;
 	return steal_fd(&fd);
 }

@@ -15,7 +15,7 @@
 int network_up(void);
 
 /**
- * network_listen() - a TCP listener in this namespace
+ * network_listen() - a TCP listener, or UDP socket, in this namespace
  * Context: PID 1, also for ports below 1024 (CAP_NET_BIND_SERVICE).
  * Return: descriptor owned by the caller, or -errno; -EADDRNOTAVAIL also where
  * there is no IPv6 at all.

@@ -170,10 +170,27 @@ struct socket_table {
 /**
  * struct listen_point - where PID 1 listens inside, for the host process
  * @address: numeric, IPv4 or IPv6; without IPv6 nothing is there
+ * @datagrams: a UDP socket
  */
 struct listen_point {
 	const char *address;
 	uint16_t port;
+	bool datagrams;
+};
+
+/**
+ * struct redirect - TCP to anywhere leads to points of the plan
+ * @port: theirs, on 127.0.0.1 and ::1; 0 where nothing is redirected
+ * @eager: from the start; else once the host asks for it
+ * @needed: a run where it can't be done is a failure; implies @eager
+ * @v4, @v6: numeric addresses that the namespace gets
+ */
+struct redirect {
+	uint16_t port;
+	bool eager;
+	bool needed;
+	const char *v4;
+	const char *v6;
 };
 
 /**
@@ -190,6 +207,7 @@ struct listen_point {
  *	NULL for none
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
+ * @redirect: for programs that ignore proxies
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox, nor a connection to an abstract
  *	socket (Landlock ABI 6)
@@ -214,6 +232,7 @@ struct plan {
 	const char *state;
 	struct listen_point *listen;
 	size_t listen_count;
+	struct redirect redirect;
 	bool landlock;
 	bool scope_signals;
 	const char **writable;

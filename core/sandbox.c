@@ -200,6 +200,23 @@ void sandbox_order(struct sandbox *sandbox, enum message_kind kind)
 	(void)sys_send(sandbox->control, &message, sizeof(message), NULL, 0);
 }
 
+void sandbox_lead(struct sandbox *sandbox,
+		  void (*led)(void *context, int error), void *context)
+{
+	sandbox->led = led;
+	sandbox->led_context = context;
+	sandbox_order(sandbox, MESSAGE_LEAD);
+}
+
+static void tell_led(struct sandbox *sandbox, int error)
+{
+	void (*led)(void *context, int error) = sandbox->led;
+
+	sandbox->led = NULL;
+	if (led)
+		led(sandbox->led_context, error);
+}
+
 int sandbox_read(struct sandbox *sandbox, struct message *message)
 {
 	size_t count = 1;
@@ -213,6 +230,8 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 		reach_answer(&sandbox->reach, message, fd);
 	else if (fd >= 0)
 		close(fd);
+	if (size == sizeof(*message) && message->kind == MESSAGE_LED)
+		tell_led(sandbox, -message->value);
 	if (size != sizeof(*message)) {
 		if (size)
 			return -EPIPE;

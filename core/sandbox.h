@@ -19,6 +19,7 @@
  * @listeners: of each point of the plan; owned until taken (set to -1), and -1
  *	where the machine has no such address
  * @reach: what PID 1 is asked to connect to
+ * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
  */
 struct sandbox {
 	pid_t pid;
@@ -28,6 +29,8 @@ struct sandbox {
 	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
 	struct reach reach;
+	void (*led)(void *context, int error);
+	void *led_context;
 };
 
 /**
@@ -52,6 +55,13 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure);
 
 /** sandbox_signal() - tell PID 1 of a signal that the host process got */
 void sandbox_signal(struct sandbox *sandbox, int sig);
+
+/**
+ * sandbox_lead() - have the plan's redirect begin
+ * @led: called once, from sandbox_read()
+ */
+void sandbox_lead(struct sandbox *sandbox,
+		  void (*led)(void *context, int error), void *context);
 
 /** sandbox_order() - a message to PID 1 that is only its kind */
 void sandbox_order(struct sandbox *sandbox, enum message_kind kind);

@@ -18,6 +18,7 @@
 #include "core/message.h"
 #include "core/mounts.h"
 #include "core/network.h"
+#include "core/redirect.h"
 #include "core/seccomp.h"
 #include "core/state.h"
 #include "core/system.h"
@@ -97,6 +98,30 @@ static int make_listeners(const struct plan *plan, int control,
 	return error;
 }
 
+/* What programs need that ignore proxies. */
+static int redirect(const struct redirect *redirect, int *led,
+		    struct failure *failure)
+{
+	int error;
+
+	if (!redirect->port)
+		return 0;
+	error = redirect_prepare(redirect);
+	if (error)
+		return failure_set(failure, -error,
+				   "cannot give the sandbox addresses");
+	if (!redirect->eager)
+		return 0;
+	*led = redirect_lead(redirect);
+	if (!*led || !redirect->needed)
+		return 0;
+	return failure_set(failure, -*led,
+			   "network.transparent can't be held: the kernel "
+			   "refuses nf_tables rules; load the module nf_tables "
+			   "(with nft_chain_nat and nft_redir), or leave the "
+			   "key out");
+}
+
 static int enter_directory(const struct plan *plan, struct failure *failure)
 {
 	if (!chdir(plan->cwd))
@@ -149,6 +174,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 	close_inherited(plan, control, setup, masks, &mounts);
 	error = hold_state(plan, failure);
 	if (!error)
+		error = redirect(&plan->redirect, &confinement->led, failure);
+	if (!error)
 		error = make_listeners(plan, control, failure);
 	if (!error && !plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
@@ -176,6 +203,7 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 		.caller = &shared->caller,
 		.ruleset = -1,
 		.masks = -1,
+		.led = LED_NOT,
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error;

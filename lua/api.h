@@ -14,6 +14,7 @@ int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
 int luaopen_srt_c_tls(lua_State *L);
 int luaopen_srt_c_publish(lua_State *L);
+int luaopen_srt_c_redirect(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_carry(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);

@@ -140,6 +140,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.proxy", luaopen_srt_c_proxy);
 	preload(L, "srt.c.tls", luaopen_srt_c_tls);
 	preload(L, "srt.c.publish", luaopen_srt_c_publish);
+	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);
 	preload(L, "srt.c.box", luaopen_srt_c_box);
 	preload(L, "srt.c.carry", luaopen_srt_c_carry);
 	preload(L, "srt.c.walk", luaopen_srt_c_walk);

@@ -286,6 +286,17 @@ static void read_listen(struct plan_reader *r, int index, void *out)
 
 	listen->address = text_field(r, index, "address", true);
 	listen->port = (uint16_t)integer_at(r, index, "port");
+	listen->datagrams = flag_at(r, index, "datagrams");
+}
+
+static void read_redirect(struct plan_reader *r, int index,
+			  struct redirect *redirect)
+{
+	redirect->port = (uint16_t)integer_at(r, index, "port");
+	redirect->eager = flag_at(r, index, "eager");
+	redirect->needed = flag_at(r, index, "needed");
+	redirect->v4 = text_field(r, index, "v4", true);
+	redirect->v6 = text_field(r, index, "v6", true);
 }
 
 static void read_fd(struct plan_reader *r, int index, void *out)
@@ -331,6 +342,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 				  sizeof(*plan->listen), &plan->listen_count);
 	if (plan->listen_count > PLAN_LISTEN_MAX)
 		luaL_error(L, "plan.listen: too many ports");
+	if (lua_getfield(L, index, "redirect") != LUA_TNIL)
+		read_redirect(r, lua_gettop(L), &plan->redirect);
+	lua_pop(L, 1);
 	plan->keep_fds = list_field(r, index, "keepFds", read_fd,
 				    sizeof(*plan->keep_fds), &plan->keep_count);
 }

@@ -260,6 +260,8 @@ static bool client_step(struct client *client)
 		return step_head(client);
 	case CLIENT_SOCKS:
 		return socks_step(client);
+	case CLIENT_DNS:
+		return resolver_step(client);
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
 		return step_wait(client);
@@ -293,6 +295,7 @@ static bool wants_input(const struct client *client)
 	case CLIENT_HEAD:
 		return room || !stream_pending(&client->stream);
 	case CLIENT_SOCKS:
+	case CLIENT_DNS:
 		return room;
 	case CLIENT_ASK:
 	case CLIENT_DIAL:
@@ -348,7 +351,7 @@ static uint64_t deadline_of(const struct client *client)
 			return 0;
 		break;
 	case CLIENT_TUNNEL: /* of a raw one both ends are on this machine */
-		if (exchange->raw)
+		if (exchange->raw && !exchange->redirected)
 			return 0;
 		break;
 	case CLIENT_LINGER: /* what the client sends on buys it no time */

@@ -140,7 +140,7 @@ static const char *take_via(struct exchange *exchange,
 static const char *take_tunnel(struct exchange *exchange,
 			       const struct proxy_verdict *verdict)
 {
-	if (exchange->raw)
+	if (exchange->raw && !exchange->redirected)
 		return NULL;
 	if (verdict->terminate && !exchange->ask.client->proxy->tls)
 		return "it asks for TLS to be terminated, and nothing can";

@@ -78,7 +78,7 @@ enum http1_step exchange_check_body(const struct client *client,
 static const char *protocol_of(const struct exchange *exchange)
 {
 	if (exchange->raw)
-		return "loopback";
+		return exchange->redirected ? "transparent" : "loopback";
 	if (exchange->inner)
 		return exchange->inner->protocol;
 	if (exchange->socks_version)
@@ -94,9 +94,10 @@ void exchange_ask(struct client *client)
 	const struct inner *inner = exchange->inner;
 
 	exchange->question = (struct proxy_question){
-		.kind = exchange->raw	   ? PROXY_ASK_FORWARD
-			: request->connect ? PROXY_ASK_CONNECT
-					   : PROXY_ASK_REQUEST,
+		.kind = !request->connect ? PROXY_ASK_REQUEST
+			: exchange->raw && !exchange->redirected
+				? PROXY_ASK_FORWARD
+				: PROXY_ASK_CONNECT,
 		.protocol = protocol_of(exchange),
 		.host = inner ? proxy_text_of(inner->host) : request->host,
 		.port = request->port,

@@ -25,9 +25,18 @@ void fixed_begin(struct client *client, const struct fixed *to)
 {
 	struct exchange *exchange;
 
-	if (to->passage) {
+	switch (to->kind) {
+	case FIXED_PASSAGE:
 		passage_begin(client, to->port);
 		return;
+	case FIXED_REDIRECTED:
+		redirected_begin(client);
+		return;
+	case FIXED_DNS:
+		client_enter(client, CLIENT_DNS);
+		return;
+	default:
+		break;
 	}
 	exchange = calloc(1, sizeof(*exchange));
 	if (!exchange) {
@@ -40,7 +49,7 @@ void fixed_begin(struct client *client, const struct fixed *to)
 	exchange->request.connect = true;
 	/* Ends may vanish without a word only where a network lies between. */
 	uv_tcp_keepalive(&client->stream.tcp, 1, KEEPALIVE_SECONDS);
-	if (to->opener.open) {
+	if (to->kind == FIXED_OPENER) {
 		exchange->opener = to->opener;
 		exchange->ask.client = client;
 		exchange->ask.open = true;

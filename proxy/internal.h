@@ -29,6 +29,8 @@ enum {
 
 struct client;
 struct listener;
+struct reply;
+struct resolver;
 struct socks;
 
 /**
@@ -42,6 +44,7 @@ struct proxy {
 	LIST_HEAD(client_list, client) clients;
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
+	struct resolver *resolver; /* NULL: none */
 	struct tls *tls;   /* NULL: nothing is terminated */
 	struct pbuf strip; /* a comma list of names */
 	char *scratch;
@@ -67,17 +70,26 @@ struct proxy_ask {
 	bool open; /* asked and neither answered nor cancelled */
 };
 
+/* Clients that speak no proxy protocol, by their listener. */
+enum fixed_kind {
+	FIXED_TO,	  /* one destination, asked about */
+	FIXED_OPENER,	  /* what is opened for them */
+	FIXED_PASSAGE,	  /* a proxy of the user's own, unasked */
+	FIXED_REDIRECTED, /* where they were on their way to */
+	FIXED_DNS,	  /* our resolver */
+};
+
 /**
  * struct fixed - where all clients of a listener go
  * @name: host and port, as logs show them; owned
- * @host_size: of the host, that @name begins with; 0 where @opener connects
- * @passage: to @port of the host's loopback, unasked; no @name
+ * @host_size: of the host, that @name begins with
+ * @port: for FIXED_PASSAGE: of the host's loopback; no @name
  */
 struct fixed {
+	enum fixed_kind kind;
 	char *name;
 	size_t host_size;
 	uint16_t port;
-	bool passage;
 	struct proxy_opener opener;
 };
 
@@ -133,6 +145,7 @@ struct review;
  * @tunnel: counts among the proxy's tunnels
  * @close_after: the client connection ends with this exchange
  * @raw: the client speaks no HTTP: nothing but the tunnel's bytes goes to it
+ * @redirected: a raw one that was on its way to the request's host
  * @opener: of a raw one that needs no verdict
  * @inner: borrowed; the tunnel of the client that the request came in
  * @terminate, @inspect, @refuse_opaque: from the verdict on a tunnel
@@ -181,6 +194,7 @@ struct exchange {
 	bool json;
 	bool close_after;
 	bool raw;
+	bool redirected;
 	bool by_parent;
 	bool terminate;
 	bool inspect;
@@ -228,6 +242,7 @@ struct inner {
 enum client_state {
 	CLIENT_HEAD,  /* reading a request head, or idle */
 	CLIENT_SOCKS, /* negotiating */
+	CLIENT_DNS,   /* asking our resolver */
 	CLIENT_ASK,   /* waiting for the verdict */
 	CLIENT_DIAL,
 	CLIENT_PEEK,	 /* in a tunnel: who speaks first, and what */
@@ -554,12 +569,32 @@ void fixed_begin(struct client *client, const struct fixed *to);
 bool socks_begin(struct client *client);
 bool socks_step(struct client *client);
 
+/** reply_is_denial() - by the policy, or is it trouble on the way? */
+bool reply_is_denial(const struct reply *reply);
+
 /** socks_granted() - queue the reply that opens the tunnel */
 void socks_granted(struct client *client);
 
 /* passage.c: clients handed to a proxy of the user's own */
 
 void passage_begin(struct client *client, uint16_t port);
+
+/* redirected.c: clients that were on their way elsewhere */
+
+void redirected_begin(struct client *client);
+
+/** redirected_answer() - the SSH client is told why, any other one reset */
+void redirected_answer(struct client *client, const struct reply *reply);
+
+/* resolver.c: DNS inside */
+
+bool resolver_step(struct client *client);
+
+/** resolver_name() - the name that an address was made up for, or NULL */
+const char *resolver_name(const struct resolver *resolver,
+			  const struct sockaddr *address);
+
+void resolver_close(struct proxy *proxy);
 
 /* reply.c: answers of our own */
 

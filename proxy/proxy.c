@@ -317,30 +317,43 @@ int proxy_forward(struct proxy *proxy, int fd, const char *host, uint16_t port)
 	return listen_on(proxy, fd, to);
 }
 
-int proxy_hand_over(struct proxy *proxy, int fd, uint16_t port)
+/* Clients of @fd, taken over in any case, go where @like says. */
+static int listen_like(struct proxy *proxy, int fd, const struct fixed *like)
 {
-	struct fixed *to = calloc(1, sizeof(*to));
+	struct fixed *to = malloc(sizeof(*to));
 
 	if (!to) {
 		close(fd);
 		return -ENOMEM;
 	}
-	to->passage = true;
-	to->port = port;
+	*to = *like;
 	return listen_on(proxy, fd, to);
+}
+
+int proxy_hand_over(struct proxy *proxy, int fd, uint16_t port)
+{
+	return listen_like(
+		proxy, fd,
+		&(struct fixed){ .kind = FIXED_PASSAGE, .port = port });
 }
 
 int proxy_publish(struct proxy *proxy, int fd,
 		  const struct proxy_opener *opener)
 {
-	struct fixed *to = calloc(1, sizeof(*to));
+	return listen_like(
+		proxy, fd,
+		&(struct fixed){ .kind = FIXED_OPENER, .opener = *opener });
+}
 
-	if (!to) {
-		close(fd);
-		return -ENOMEM;
-	}
-	to->opener = *opener;
-	return listen_on(proxy, fd, to);
+int proxy_redirected(struct proxy *proxy, int fd)
+{
+	return listen_like(proxy, fd,
+			   &(struct fixed){ .kind = FIXED_REDIRECTED });
+}
+
+int proxy_resolve_streams(struct proxy *proxy, int fd)
+{
+	return listen_like(proxy, fd, &(struct fixed){ .kind = FIXED_DNS });
 }
 
 void proxy_close(struct proxy *proxy)
@@ -356,5 +369,6 @@ void proxy_close(struct proxy *proxy)
 	while ((client = LIST_FIRST(&proxy->clients)))
 		client_close(client, false);
 	pool_close(proxy);
+	resolver_close(proxy);
 	proxy_release(proxy);
 }

@@ -26,7 +26,7 @@ enum proxy_ask_kind {
 /**
  * struct proxy_question - what is asked; valid until the ask is answered
  * @protocol: "connect", "socks5", "socks4a" (SOCKS4, too), "http",
- *	or "loopback" (PROXY_ASK_FORWARD)
+ *	"transparent" (of proxy_redirected()), or "loopback" (PROXY_ASK_FORWARD)
  * @host: as the client spelled it, without brackets; only bytes that the
  *	parser lets pass for a host. Canonical form is the hook's business.
  * @port: 1-65535; 80 when an http URL names none
@@ -310,6 +310,59 @@ void proxy_opened(struct proxy_ask *ask, int fd);
  * Byte for byte: no hook is asked, nothing is decided here.
  */
 int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
+
+/**
+ * struct proxy_resolver - what answers DNS inside, and knows its own answers
+ * @context: handed back; must live as long as the proxy
+ * @refuse: may nobody reach this name on any port? The reason, borrowed until
+ *	the next call, or NULL. Names are canonical. Nothing is looked up.
+ * @prepare: the first query is there: have clients redirected, then call
+ *	proxy_led(), at once or later; queries wait for it
+ * @v4, @v6: numeric; addresses of names are these with a number in the end
+ */
+struct proxy_resolver {
+	void *context;
+	const char *(*refuse)(void *context, const char *name);
+	void (*prepare)(void *context);
+	const char *v4;
+	const char *v6;
+};
+
+/**
+ * proxy_resolve() - begin to answer DNS
+ *
+ * A and AAAA of a name that might be reached are made up, and stay the name's
+ * for the run; of another name there is none, and it has no records (NXDOMAIN).
+ * PTR records of made up addresses lead back. All else has no data. Nothing is
+ * asked of any other server.
+ * @with: copied
+ * @socket: UDP, taken over in any case
+ * Return: 0 or -errno. Once.
+ */
+int proxy_resolve(struct proxy *proxy, int socket,
+		  const struct proxy_resolver *with);
+
+/**
+ * proxy_led() - the answer to @prepare
+ * @error: 0, or -errno: names that might be reached fail (SERVFAIL)
+ */
+void proxy_led(struct proxy *proxy, int error);
+
+/**
+ * proxy_resolve_streams() - accept clients that ask DNS by TCP
+ * @listener: as for proxy_listen(), after proxy_resolve()
+ */
+int proxy_resolve_streams(struct proxy *proxy, int listener);
+
+/**
+ * proxy_redirected() - accept clients that were on their way elsewhere
+ *
+ * Their destination is asked of the kernel (SO_ORIGINAL_DST); where it is an
+ * address that was made up for a name, it is that name. Asked about like a
+ * CONNECT; a denial or a failure resets, but for SSH (port 22), as with SOCKS.
+ * @listener: as for proxy_listen(), after proxy_resolve()
+ */
+int proxy_redirected(struct proxy *proxy, int listener);
 
 /**
  * proxy_answer() - answer an ask, exactly once; the ask is gone afterwards

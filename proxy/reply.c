@@ -99,6 +99,10 @@ void reply_send(struct client *client, const struct reply *reply, bool close)
 	struct proxy_text body = reply->body;
 	bool bodiless = reply->status == 204 || reply->status == 304;
 
+	if (exchange && exchange->redirected) {
+		redirected_answer(client, reply);
+		return;
+	}
 	if (exchange && exchange->raw) {
 		client_close(client, true);
 		return;

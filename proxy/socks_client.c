@@ -115,6 +115,11 @@ static enum socks_code code_of(const struct reply *reply)
 	return SOCKS_DENIED;
 }
 
+bool reply_is_denial(const struct reply *reply)
+{
+	return code_of(reply) == SOCKS_DENIED;
+}
+
 void socks_answer(struct client *client, const struct reply *reply)
 {
 	struct exchange *exchange = client->exchange;

@@ -9,12 +9,8 @@ local decide_net = {}
 local Decider = {}
 Decider.__index = Decider
 
-local target, shown, where = spelled.target, spelled.shown, spelled.where
-
-local function deny(fields)
-  fields.action = "deny"
-  return fields
-end
+local target, shown, where, deny = spelled.target, spelled.shown, spelled.where, spelled.deny
+local by_deny_list, not_listed = spelled.by_deny_list, spelled.not_listed
 
 ---Where a callback stands, for reports.
 ---@param fn any
@@ -23,25 +19,6 @@ end
 function Decider:origin(fn, kind)
   local origin = fn ~= nil and self.origins[fn]
   return origin or { key = "network." .. kind }
-end
-
-local function by_deny_list(host, port, rule)
-  local text = ("%s is denied by network.deniedDomains %q%s"):format(target(host, port), rule.text, where(rule.origin))
-  if rule.reason then
-    text = text .. ": " .. rule.reason
-  end
-  return deny({ reason = text, rule = ("network.deniedDomains %q"):format(rule.text), origin = rule.origin,
-    host = host, port = port,
-    advice = not rule.reason and "use another host, or ask whoever wrote the policy to take the entry out" or nil })
-end
-
-local function not_listed(host, port, strict)
-  local name = target(host, port)
-  return deny({
-    reason = ("%s is not in network.allowedDomains%s; add %q to the policy to allow it"):format(name,
-      strict and " and network.strictAllowlist is set" or "", name),
-    rule = strict and "network.strictAllowlist" or "network.allowedDomains", host = host, port = port,
-  })
 end
 
 local function by_callback(self, host, port, answer)
@@ -124,7 +101,7 @@ end
 ---Decides a connection.
 ---@param host string as the client spelled it
 ---@param port integer
----@param protocol string "http", "connect", "socks5", "socks4a", "loopback"
+---@param protocol string "http", "connect", "socks5", "socks4a", "transparent", "loopback"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
@@ -144,6 +121,13 @@ function Decider:connect(host, port, protocol, call)
   local via = self.route and self.route(decision.host, port, protocol)
   -- Both depend on the protocol, and a remembered decision is not ours to change.
   return (via or next(reads)) and setmetatable({ via = via, reads = reads }, { __index = decision }) or decision
+end
+
+---Might a host be reached on any port at all? For lookups of names, which know no port; nobody is asked.
+---@param host string
+---@return table decision as of connect, without a port; "allow" promises nothing
+function Decider:name(host)
+  return require("srt.decide_name")(self, host)
 end
 
 function decide_net.nobody()

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How the messages of network decisions spell hosts and places.
+-- How the messages of network decisions spell hosts and places, and the denials that more than one of them makes.
 
 local net_text = {}
 
 ---@param host string canonical
----@param port integer
+---@param port integer 0 for any
 ---@return string
 function net_text.target(host, port)
+  if port == 0 then return host end
   return host:find(":", 1, true) and ("[%s]:%d"):format(host, port) or ("%s:%d"):format(host, port)
 end
 
@@ -28,6 +29,38 @@ end
 ---@param decision table
 function net_text.like_srt(decision)
   decision.title, decision.code = "Connection blocked by network allowlist", "blocked-by-allowlist"
+end
+
+---@param fields table of a decision
+---@return table that decision, a denial
+function net_text.deny(fields)
+  fields.action = "deny"
+  return fields
+end
+
+local target, where, deny = net_text.target, net_text.where, net_text.deny
+
+---@param rule table that matched
+---@return table decision
+function net_text.by_deny_list(host, port, rule)
+  local text = ("%s is denied by network.deniedDomains %q%s"):format(target(host, port), rule.text, where(rule.origin))
+  if rule.reason then
+    text = text .. ": " .. rule.reason
+  end
+  return deny({ reason = text, rule = ("network.deniedDomains %q"):format(rule.text), origin = rule.origin,
+    host = host, port = port,
+    advice = not rule.reason and "use another host, or ask whoever wrote the policy to take the entry out" or nil })
+end
+
+---@param strict boolean decideConnect is not asked
+---@return table decision
+function net_text.not_listed(host, port, strict)
+  local name = target(host, port)
+  return deny({
+    reason = ("%s is not in network.allowedDomains%s; add %q to the policy to allow it"):format(name,
+      strict and " and network.strictAllowlist is set" or "", name),
+    rule = strict and "network.strictAllowlist" or "network.allowedDomains", host = host, port = port,
+  })
 end
 
 return net_text

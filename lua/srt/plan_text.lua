@@ -67,9 +67,15 @@ function plan_text.each(plan, say)
   for _, point in ipairs(plan.listen) do
     if point.purpose == "loopback" then
       say(("loopback: %s inside leads to %s"):format(require("srt.loopback").text(point)))
+    elseif point.purpose == "dns" then
+      say(("resolver: %s:%d inside (%s)"):format(point.address, point.port, point.datagrams and "UDP" or "TCP"))
     else
       say(("proxy: %s:%d inside (%s)"):format(point.address, point.port, point.purpose))
     end
+  end
+  if plan.redirect then
+    say(("redirect: TCP to anywhere else leads to port %d, %s"):format(plan.redirect.port, plan.redirect.eager
+      and "from the start" or "once a name is asked for"))
   end
   if #plan.listen == 0 then say("network: loopback only") end
 end

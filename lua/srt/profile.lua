@@ -172,6 +172,8 @@ local function network(self, values)
   }
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   ways_out(self, values, out)
+  local asks = values["network.decideConnect"] ~= nil
+  out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
   return out
 end
 
@@ -281,6 +283,10 @@ function profile.resolve(policy, ctx)
     backend = scalar(values, "backend", "auto"),
     presets = policy.presets,
   }
+  if out.network.transparent then
+    local masked = out.filesystem.masked or {}
+    out.filesystem.masked = table.move(require("srt.transparent").files(), 1, 2, #masked + 1, masked)
+  end
   local plain = require("srt.policy").plain
   if not ctx.lint then
     table.move(self.later, 1, #self.later, #self.problems + 1, self.problems)

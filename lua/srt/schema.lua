@@ -104,7 +104,7 @@ local network = section("Which destinations are reached, and who decides.", {
     .. "of its own, where it may listen on any port" }),
   allowMachLookup = elsewhere(list("string", "Mach services."), MACOS),
   publishPorts = list("published", "Ports inside that the host may reach."),
-  transparent = later(flag("Serves programs that ignore proxy variables.")),
+  transparent = flag("Serves programs that ignore proxy variables; by default where the kernel can."),
   tlsTerminate = tls_terminate,
   parentProxy = section("A proxy to leave by; what is absent is taken from srt-lua's environment.", {
     http = node("string", "For plain HTTP: http://[USER:PASSWORD@]HOST:PORT; \"\" for none."),

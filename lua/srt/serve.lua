@@ -67,6 +67,8 @@ function serve.start(loaded, plan, sandbox, say, asSrt)
     if listeners[i] < 0 then
       -- Only where this machine has no IPv6.
       ok = point.address:find(":", 1, true)
+    elseif point.purpose == "transparent" or point.purpose == "dns" then
+      ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], decider)
     elseif point.purpose == "loopback" then
       ok, why = proxy:forward(listeners[i], point.host, point.port)
     else

@@ -7,9 +7,19 @@ local ways = {}
 
 local KINDS, PORTS = { "http", "https" }, { "http", "socks" }
 
+-- How programs are served that ignore proxies.
+local function ignorant(net, try)
+  local works, why = true, nil
+  if try then works, why = try() end
+  if works then return net.transparent.eager and "served from the start" or "served, once a name is looked up" end
+  return ("not served: this kernel refuses nf_tables rules to us (%s)%s"):format(why, net.transparent.needed
+    and "; so nothing runs under network.transparent = true" or "")
+end
+
 ---@param net table the network of a profile
+---@param try nil|fun(): boolean|nil, string|nil can this machine serve programs that ignore proxies?
 ---@return {what: string, where: string}[]
-function ways.rows(net)
+function ways.rows(net, try)
   local rows = {}
   local function add(where, form, ...) rows[#rows + 1] = { what = form:format(...), where = where } end
   for _, rule in ipairs(net.mitm and net.mitm.rules or {}) do
@@ -23,13 +33,16 @@ function ways.rows(net)
     local port = net.ports[kind]
     if port then add(("network.%sProxyPort"):format(kind), "%s: your proxy on 127.0.0.1:%d decides", kind, port) end
   end
+  if net.transparent then
+    add("network.transparent", "programs that ignore proxy variables: %s", ignorant(net, try))
+  end
   return rows
 end
 
 ---@param net table
 ---@return table for JSON
 function ways.data(net)
-  local out = { httpProxyPort = net.ports.http, socksProxyPort = net.ports.socks }
+  local out = { transparent = net.transparent, httpProxyPort = net.ports.http, socksProxyPort = net.ports.socks }
   for _, kind in ipairs(KINDS) do
     local one = net.parent and net.parent[kind]
     if one then out[kind] = { url = one.text, from = one.from } end

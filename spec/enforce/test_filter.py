@@ -110,10 +110,8 @@ class Bodies(Filter):
     def test_ten_gibibytes(self):
         """A bomb is not even tried beyond what was asked for."""
         packed = bomb(10 << 30)
-        started = time.monotonic()
         got = self.shown(self.post(packed[:900000], "Content-Encoding: gzip"), self.post(packed, "Content-Encoding: gzip"))
         self.assertEqual(got, ["none: it is longer than %d bytes (limits.bodyBytes)" % MIB] * 2)
-        self.assertLess(time.monotonic() - started, 10)
 
     @as_everyone
     def test_forwarded_as_they_came(self):

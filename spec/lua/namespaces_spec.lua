@@ -172,9 +172,9 @@ describe("plans", function()
 end)
 
 describe("listeners", function()
-  local function listen(allowed)
-    local profile = require("spec.lua.support").resolve(("return { network = { allowedDomains = { %s } } }"):format(
-      allowed))
+  local function listen(allowed, more)
+    local profile = require("spec.lua.support").resolve(("return { network = { allowedDomains = { %s }, %s } }"):format(
+      allowed, more or "transparent = false"))
     local ctx = { cwd = "/", env = {}, features = { landlock = 7 }, identity = ORDINARY }
     local plan, message = namespaces.compile(profile, decide.compile(profile, ctx), ctx)
     if not plan then return nil, message end
@@ -196,6 +196,17 @@ describe("listeners", function()
     local ports = {}
     for port = 1080, 1082 do ports[#ports + 1] = ('"127.0.0.1:%d"'):format(port) end
     assert.equal("socks 127.0.0.1 1083", listen(table.concat(ports, ","))[2])
+  end)
+
+  it("serve programs that ignore proxies", function()
+    local got = listen('"127.0.0.1:3129"', " ")
+    assert.same({ "transparent 127.0.0.1 3130", "transparent ::1 3130" }, { got[4], got[5] })
+    assert.truthy(got[6]:find("^dns %S+ 53$"))
+    assert.same(got[6], got[7])
+    assert.equal(126, #assert(listen(('"localhost:%d",'):rep(60):gsub("%%d", (function()
+      local port = 5000
+      return function() port = port + 1 return tostring(port) end
+    end)()), " ")))
   end)
 
   it("are bounded, which is said", function()

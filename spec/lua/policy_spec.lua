@@ -223,7 +223,6 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    "network = { transparent = true }",
     "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', "limits = { loadBytes = 5 }",
   }
@@ -236,7 +235,6 @@ describe("keys that can't be held yet", function()
   end
 
   local neutral = {
-    "network = { transparent = false }",
     "network = { allowUnixSockets = {}, parentProxy = {} }", 'observe = "writes"', 'observe = "none"',
     "mandatoryDenySearchDepth = 3", 'backend = "namespaces"', "secrets = {}",
     "limits = { loadInstructions = 50000000 }", "credentials = { envVars = {} }",
@@ -248,8 +246,8 @@ describe("keys that can't be held yet", function()
   end
 
   it("count in their merged value", function()
-    local policy = assert(support.load("return { extends = { { network = { transparent = true } } }, "
-      .. "network = { transparent = false } }"))
+    local policy = assert(support.load("return { extends = { { network = { allowAllDomains = true } } }, "
+      .. "network = { allowAllDomains = false } }"))
     assert.same({}, policy.unenforced)
   end)
 end)

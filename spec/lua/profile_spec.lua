@@ -215,7 +215,7 @@ describe("check", function()
   local texts = {
     ["good.lua"] = 'return {\n network = { allowedDomains = {\n "a.test:443" }, filterRequest = print },\n'
       .. ' filesystem = { denyRead = { "~/.ssh" } }, env = { set = { A = "1" } } }',
-    ["bad.lua"] = "return { netwrok = 1, strict = 5 }", ["later.lua"] = "return { network = { transparent = true } }",
+    ["bad.lua"] = "return { netwrok = 1, strict = 5 }", ["later.lua"] = "return { network = { allowAllDomains = true } }",
   }
 
   it("prints each entry with where it came from", function()

@@ -107,7 +107,7 @@ local function protection(lines, settings)
   lines[#lines + 1] = line
 end
 
-local function network(lines, profile)
+local function network(lines, profile, try)
   local net, chains = profile.network, profile.callbacks
   if net.enabled then
     lines[#lines + 1] = "network: by the proxy" .. (net.strict and ", allowed destinations only" or "")
@@ -122,7 +122,7 @@ local function network(lines, profile)
     function(entry) return row(require("srt.publish").text(entry), source.where(entry.origin)) end)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
   add_block(lines, " taken out of responses (network.stripResponseHeaders)", net.stripResponseHeaders, row)
-  for _, item in ipairs(require("srt.ways").rows(net)) do lines[#lines + 1] = row_of(item) end
+  for _, item in ipairs(require("srt.ways").rows(net, try)) do lines[#lines + 1] = row_of(item) end
   for _, name in ipairs(require("srt.profile").CALLBACKS) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
@@ -168,10 +168,10 @@ local function rest(lines, profile)
 end
 
 ---The readable form of a profile.
----@param file string
 ---@param profile table
+---@param try function|nil as of srt.ways
 ---@return string
-function check.text(file, profile)
+function check.text(file, profile, try)
   local lines = { ("%s:"):format(report.plain(file)) }
   local presets = profile.presets or {}
   if #presets > 0 then lines[#lines + 1] = "extends: " .. table.concat(presets, ", ") end
@@ -179,7 +179,7 @@ function check.text(file, profile)
   if #profile.filesystem.allowWrite > 0 and not profile.protection.off then
     protection(lines, profile.protection)
   end
-  network(lines, profile)
+  network(lines, profile, try)
   add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
@@ -267,7 +267,7 @@ end
 
 ---Runs the command.
 ---@param args string[] what follows "check"
----@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err = fun(text), tty}
+---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err, tty, redirects}
 ---@return integer status 0 all is well, 1 there are problems, 2 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
@@ -287,7 +287,7 @@ function check.main(args, ctx)
       results[i] = result_of(file, profile, problems)
     else
       if profile then
-        ctx.out(check.text(file, profile))
+        ctx.out(check.text(file, profile, ctx.redirects))
       end
       ctx.err(report.text(bad, ctx.tty))
     end

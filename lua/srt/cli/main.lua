@@ -76,7 +76,7 @@ local function dispatch(program)
   end
   local args = table.move(program, 2, #program, 1, {})
   return require("srt.cli." .. name).main(args, { program = program, out = out, err = err, tty = sys.isatty(2),
-    load = load_for_check(program) })
+    load = load_for_check(program), redirects = function() return require("srt.transparent").works() end })
 end
 
 --- Runs the command line.

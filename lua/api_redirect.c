@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* srt.c.redirect: programs that ignore proxies; see api_redirect.md. */
+#include <errno.h>
+#include <lauxlib.h>
+#include <lua.h>
+#include <string.h>
+
+#include "core/redirect.h"
+#include "core/sandbox.h"
+#include "lua/api.h"
+#include "proxy/proxy.h"
+
+/* struct resolving - userdata; kept by the registry for good */
+struct resolving {
+	lua_State *L;
+	struct sandbox *sandbox;
+	struct proxy *proxy;
+	int refuse; /* reference to the function */
+	char reason[300];
+};
+
+struct name_question {
+	const struct resolving *resolving;
+	const char *name;
+};
+
+/* Protected: (question) -> reason or nil */
+static int refuse_lua(lua_State *L)
+{
+	const struct name_question *question = lua_touserdata(L, 1);
+
+	lua_rawgeti(L, LUA_REGISTRYINDEX, question->resolving->refuse);
+	lua_pushstring(L, question->name);
+	lua_call(L, 1, 1); /* protected */
+	return 1;
+}
+
+static const char *on_refuse(void *context, const char *name)
+{
+	struct resolving *resolving = context;
+	struct name_question question = { resolving, name };
+	lua_State *L = resolving->L;
+	int top = lua_gettop(L);
+	const char *reason;
+
+	if (!lua_checkstack(L, 20))
+		return "out of memory";
+	lua_pushcfunction(L, refuse_lua);
+	lua_pushlightuserdata(L, &question);
+	if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_isnil(L, -1)) {
+		lua_settop(L, top);
+		return NULL;
+	}
+	reason = lua_tostring(L, -1);
+	strncpy(resolving->reason, reason ? reason : "refused",
+		sizeof(resolving->reason) - 1);
+	lua_settop(L, top);
+	return resolving->reason;
+}
+
+static void on_led(void *context, int error)
+{
+	const struct resolving *resolving = context;
+
+	proxy_led(resolving->proxy, error);
+}
+
+static void on_prepare(void *context)
+{
+	struct resolving *resolving = context;
+
+	sandbox_lead(resolving->sandbox, on_led, resolving);
+}
+
+static int done(lua_State *L, int error)
+{
+	if (error)
+		return api_fail(L, -error);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message */
+static int redirect_lua_resolve(lua_State *L)
+{
+	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct proxy *proxy = api_proxy(L, 2);
+	int fd = (int)luaL_checkinteger(L, 3);
+	struct proxy_resolver with = { .refuse = on_refuse,
+				       .prepare = on_prepare,
+				       .v4 = luaL_checkstring(L, 4),
+				       .v6 = luaL_checkstring(L, 5) };
+	struct resolving *resolving;
+
+	luaL_checktype(L, 6, LUA_TFUNCTION);
+	resolving = lua_newuserdatauv(L, sizeof(*resolving), 0);
+	*resolving = (struct resolving){ .sandbox = sandbox, .proxy = proxy };
+	(void)luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_pushvalue(L, 6);
+	resolving->refuse = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	resolving->L = lua_tothread(L, -1);
+	with.context = resolving;
+	return done(L, proxy_resolve(proxy, fd, &with));
+}
+
+/* streams(proxy, fd) -> true | nil, message: DNS by TCP */
+static int redirect_lua_streams(lua_State *L)
+{
+	struct proxy *proxy = api_proxy(L, 1);
+
+	return done(L,
+		    proxy_resolve_streams(proxy, (int)luaL_checkinteger(L, 2)));
+}
+
+/* redirected(proxy, fd) -> true | nil, message */
+static int redirect_lua_redirected(lua_State *L)
+{
+	struct proxy *proxy = api_proxy(L, 1);
+
+	return done(L, proxy_redirected(proxy, (int)luaL_checkinteger(L, 2)));
+}
+
+/* try(port, v4, v6) -> true | nil, message, name: can this machine do it? */
+static int redirect_lua_try(lua_State *L)
+{
+	const struct redirect redirect = {
+		.port = (uint16_t)luaL_checkinteger(L, 1),
+		.v4 = luaL_checkstring(L, 2),
+		.v6 = luaL_checkstring(L, 3),
+	};
+
+	return done(L, redirect_try(&redirect));
+}
+
+int luaopen_srt_c_redirect(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "resolve", redirect_lua_resolve },
+		{ "streams", redirect_lua_streams },
+		{ "redirected", redirect_lua_redirected },
+		{ "try", redirect_lua_try },
+		{ NULL, NULL },
+	};
+
+	luaL_newlib(L, functions);
+	return 1;
+}
