@@ -33,8 +33,8 @@ struct substitute;
 struct substitute *api_substitute(lua_State *L, int index);
 
 /**
- * api_body() - body(source, max) -> text | nil, message: of a request or response
- * that is being decided; waits as lua/await.h says
+ * api_body() - body(source, max) -> text | nil, message: of a request or
+ * response that is being decided; waits as lua/await.h says
  */
 int api_body(lua_State *L);
 

@@ -47,7 +47,8 @@ static void by_steps(struct substitute *set, const char *in, size_t size,
 					(struct proxy_text){ in + at, part },
 					at + part == size);
 		check(ready <= stream.held.size);
-		memcpy(out + got, pbuf_text(&stream.held).data, ready);
+		if (ready)
+			memcpy(out + got, pbuf_text(&stream.held).data, ready);
 		got += ready;
 		pbuf_drop(&stream.held, ready);
 		check(stream.held.size < 12);

@@ -103,7 +103,8 @@ static void stream_in_steps(struct substitute *set, const struct row *row,
 		ready = substitute_feed(
 			&stream, (struct proxy_text){ row->in + at, left },
 			at + step > size);
-		memcpy(out + got, pbuf_text(&stream.held).data, ready);
+		if (ready)
+			memcpy(out + got, pbuf_text(&stream.held).data, ready);
 		got += ready;
 		pbuf_drop(&stream.held, ready);
 	}
