@@ -16,7 +16,8 @@
 enum { LOOKS = 50, LOOK_MS = 2 };
 
 struct process {
-	pid_t pid;
+	pid_t pid, parent;
+	bool is_parent;
 	char state;
 	unsigned long long started;
 };
@@ -41,11 +42,12 @@ static bool read_stat(pid_t pid, struct process *out)
 	text[size] = '\0';
 	end = strrchr(text, ')');
 	out->pid = pid;
-	/* Fields 3 and 22 of proc_pid_stat(5). */
+	out->is_parent = false;
+	/* Fields 3, 4 and 22 of proc_pid_stat(5). */
 	return end && sscanf(end + 1,
-			     " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			     " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 			     "%*s %*s %*s %*s %*s %*s %*s %llu",
-			     &out->state, &out->started) == 2;
+			     &out->state, &out->parent, &out->started) == 3;
 }
 
 static bool add(struct list *list, const struct process *process)
@@ -117,12 +119,70 @@ static void note_asleep(struct freeze *freeze)
 	free(list.items);
 }
 
+/* A child is never older than its parent, whoever that is by now. */
+static int younger_first(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	if (x->started != y->started)
+		return x->started < y->started ? 1 : -1;
+	return x->pid < y->pid ? 1 : -1;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static void mark_parents(struct list *list)
+{
+	qsort(list->items, list->count, sizeof(*list->items), by_pid);
+	for (size_t i = 0; i < list->count; i++) {
+		struct process key = { .pid = list->items[i].parent };
+		struct process *parent = bsearch(&key, list->items, list->count,
+						 sizeof(key), by_pid);
+
+		if (parent)
+			parent->is_parent = true;
+	}
+}
+
+/*
+ * Who waits for children is stopped before them: a shell that still ran would
+ * take their stop for the user's.
+ */
+static void stop_parents(void)
+{
+	struct list list = { 0 };
+	int looks = LOOKS;
+
+	(void)list_processes(&list);
+	if (list.count) {
+		mark_parents(&list);
+		qsort(list.items, list.count, sizeof(*list.items),
+		      younger_first);
+	}
+	for (size_t i = list.count; i-- > 0;) {
+		struct process *now = &list.items[i];
+
+		if (!now->is_parent)
+			continue;
+		kill(now->pid, SIGSTOP);
+		while (read_stat(now->pid, now) && may_run(now) && looks-- > 0)
+			poll(NULL, 0, LOOK_MS);
+	}
+	free(list.items);
+}
+
 void freeze_all(struct freeze *freeze)
 {
 	if (freeze->frozen)
 		return;
 	note_asleep(freeze);
 	freeze->frozen = true;
+	stop_parents();
 	kill(-1, SIGSTOP);
 	for (int look = 0; look < LOOKS && any_runs(); look++)
 		poll(NULL, 0, LOOK_MS);
@@ -134,16 +194,6 @@ static bool was_asleep(const struct freeze *freeze, pid_t pid)
 		if (freeze->asleep[i] == pid)
 			return true;
 	return false;
-}
-
-/* A child is never older than its parent, whoever that is by now. */
-static int younger_first(const void *a, const void *b)
-{
-	const struct process *x = a, *y = b;
-
-	if (x->started != y->started)
-		return x->started < y->started ? 1 : -1;
-	return x->pid < y->pid ? 1 : -1;
 }
 
 void freeze_end(struct freeze *freeze)
