@@ -45,8 +45,8 @@ struct proxy {
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
 	struct resolver *resolver; /* NULL: none */
-	struct tls *tls;   /* NULL: nothing is terminated */
-	struct pbuf strip; /* a comma list of names */
+	struct tls *tls;	   /* NULL: nothing is terminated */
+	struct pbuf strip;	   /* a comma list of names */
 	char *scratch;
 	size_t held; /* by the buffers of all streams */
 	size_t refs;

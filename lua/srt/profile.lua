@@ -262,10 +262,8 @@ end
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
   local values = policy.values
-  local self = setmetatable({ ctx = ctx, problems = {}, later = {}, warnings = {}, notes = {} }, Resolver)
-  for _, item in ipairs(policy.unenforced) do
-    self.later[#self.later + 1] = item
-  end
+  local later = table.move(policy.unenforced, 1, #policy.unenforced, 1, {})
+  local self = setmetatable({ ctx = ctx, problems = {}, later = later, warnings = {}, notes = {} }, Resolver)
   local budget = limits(values)
   local found = require("srt.credentials").resolve(self, values)
   local out = {

@@ -168,6 +168,7 @@ local function rest(lines, profile)
 end
 
 ---The readable form of a profile.
+---@param file string
 ---@param profile table
 ---@param try function|nil as of srt.ways
 ---@return string
@@ -183,9 +184,7 @@ function check.text(file, profile, try)
   add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
   rest(lines, profile)
   for _, kind in ipairs({ "warning", "note" }) do
-    for _, message in ipairs(profile[kind .. "s"]) do
-      lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(message))
-    end
+    for _, text in ipairs(profile[kind .. "s"]) do lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(text)) end
   end
   return table.concat(lines, "\n") .. "\n"
 end
