@@ -192,12 +192,11 @@ class Policies(BadInput):
     @as_everyone
     def test_what_can_not_be_held_yet_is_refused(self):
         self.not_held("""return {
-            secrets = { a = { env = "X", hosts = { "a.test:443" } } }, onViolation = function() end, backend = "bwrap",
+            onViolation = function() end, backend = "bwrap",
+            credentials = { envVars = { { name = "X", mode = "mask", extract = "a(b)" } } },
             filesystem = { denyDelete = { "x" }, decideOpen = function() return true end },
-            network = { tlsTerminate = {}, allowUnixSockets = { "/x" },
-                filterResponse = function() return true end },
-        }""", "secrets", "onViolation", "backend", "filesystem.decideOpen", "filesystem.decideOpen",
-                      "network.tlsTerminate", "network.allowUnixSockets", "network.filterResponse")
+            network = { allowUnixSockets = { "/x" } },
+        }""", "onViolation", "backend", "credentials.envVars", "filesystem.decideOpen", "network.allowUnixSockets")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 
