@@ -7,11 +7,13 @@
 
 #include "lua/api.h"
 #include "proxy/authority.h"
+#include "proxy/jks.h"
 #include "proxy/proxy.h"
 #include "proxy/trust.h"
 
 #define AUTHORITY "srt.authority"
 #define TRUST "srt.trust"
+#define BUFFER "srt.buffer"
 
 struct authority_object {
 	struct authority *authority;
@@ -120,6 +122,56 @@ static int tls_lua_add(lua_State *L)
 	return 1;
 }
 
+static int push_buffer(lua_State *L, struct pbuf *buffer, bool done)
+{
+	struct proxy_text text = pbuf_text(buffer);
+
+	if (!done || buffer->failed)
+		return api_fail(L, ENOMEM);
+	lua_pushlstring(L, text.data ? text.data : "", text.size);
+	return 1;
+}
+
+/* userdata that holds a buffer, so that nothing is lost when Lua throws */
+static int tls_lua_buffer_gc(lua_State *L)
+{
+	pbuf_free(luaL_checkudata(L, 1, BUFFER));
+	return 0;
+}
+
+static struct pbuf *new_buffer(lua_State *L)
+{
+	struct pbuf *buffer = lua_newuserdatauv(L, sizeof(*buffer), 0);
+
+	*buffer = (struct pbuf){ 0 };
+	luaL_setmetatable(L, BUFFER);
+	return buffer;
+}
+
+/* bundle(authority, trust) -> PEM | nil, message */
+static int tls_lua_bundle(lua_State *L)
+{
+	const struct authority *authority = check_authority(L, 1);
+	const struct trust *trust = check_trust(L, 2);
+	struct pbuf *buffer = new_buffer(L);
+
+	pbuf_text_add(buffer, authority_certificate(authority));
+	trust_pem(trust, buffer);
+	return push_buffer(L, buffer, true);
+}
+
+/* javaStore(authority, trust) -> JKS | nil, message */
+static int tls_lua_java_store(lua_State *L)
+{
+	const struct authority *authority = check_authority(L, 1);
+	const struct trust *trust = check_trust(L, 2);
+	struct pbuf *buffer = new_buffer(L);
+
+	return push_buffer(
+		L, buffer,
+		jks_write(buffer, authority_certificate(authority), trust));
+}
+
 static int tls_lua_trust_gc(lua_State *L)
 {
 	struct trust_object *object = luaL_checkudata(L, 1, TRUST);
@@ -170,13 +222,17 @@ int luaopen_srt_c_tls(lua_State *L)
 		{ "add", tls_lua_add },
 		{ NULL, NULL },
 	};
+	static const luaL_Reg of_buffer[] = { { NULL, NULL } };
 	static const luaL_Reg functions[] = {
 		{ "authority", tls_lua_authority },
 		{ "trust", tls_lua_trust },
+		{ "bundle", tls_lua_bundle },
+		{ "javaStore", tls_lua_java_store },
 		{ "terminate", tls_lua_terminate },
 		{ NULL, NULL },
 	};
 
+	api_class(L, BUFFER, of_buffer, tls_lua_buffer_gc);
 	api_class(L, AUTHORITY, of_authority, tls_lua_authority_gc);
 	api_class(L, TRUST, of_trust, tls_lua_trust_gc);
 	luaL_newlib(L, functions);

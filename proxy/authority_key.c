@@ -105,23 +105,22 @@ static bool same(const unsigned char *a, size_t a_size, const unsigned char *b,
 	return a_size == b_size && memcmp(a, b, a_size) == 0;
 }
 
+/* By a signature: the exponent does not stand in what the decoder gives. */
 static bool rsa_matches(const br_rsa_private_key *key,
 			const br_rsa_public_key *public)
 {
-	unsigned char modulus[RSA_BITS_MAX / 8];
-	uint32_t exponent = br_rsa_compute_pubexp_get_default()(key);
-	size_t size = br_rsa_compute_modulus_get_default()(NULL, key);
+	static const unsigned char digest[br_sha256_SIZE] = "any will do";
+	unsigned char signature[RSA_BITS_MAX / 8], found[br_sha256_SIZE];
+	size_t size = (key->n_bitlen + 7) / 8;
 
-	for (size_t i = 0; i < public->elen; i++) {
-		unsigned int shift = (unsigned int)(public->elen - 1 - i) * 8;
-
-		if (public->e[i] != (shift < 32 ? exponent >> shift & 0xff : 0))
-			return false;
-	}
-	if (size != public->nlen || size > sizeof(modulus) ||
-	    !br_rsa_compute_modulus_get_default()(modulus, key))
-		return false;
-	return memcmp(modulus, public->n, size) == 0;
+	return size == public->nlen &&
+	       br_rsa_pkcs1_sign_get_default()(BR_HASH_OID_SHA256, digest,
+					       sizeof(digest), key,
+					       signature) == 1 &&
+	       br_rsa_pkcs1_vrfy_get_default()(
+		       signature, size, BR_HASH_OID_SHA256, sizeof(digest),
+		       public, found) == 1 &&
+	       memcmp(digest, found, sizeof(digest)) == 0;
 }
 
 bool authority_key_matches(const struct authority_key *key,

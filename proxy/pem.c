@@ -76,17 +76,21 @@ size_t pem_size(struct proxy_text body)
 	return body.size / 4 * 3 + 3;
 }
 
+/* By the character; -1 where it is no digit. */
+static const signed char digits_of[128] = {
+	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 62, -1, -1, -1, 63,
+	52, 53, 54, 55, 56, 57, 58, 59, 60, 61, -1, -1, -1, -1, -1, -1,
+	-1, 0,	1,  2,	3,  4,	5,  6,	7,  8,	9,  10, 11, 12, 13, 14,
+	15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, -1, -1, -1, -1, -1,
+	-1, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+	41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, -1, -1, -1, -1, -1,
+};
+
 static int digit_of(char c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+')
-		return 62;
-	return c == '/' ? 63 : -1;
+	return (unsigned char)c < 128 ? digits_of[(unsigned char)c] : -1;
 }
 
 static bool is_blank(char c)
@@ -135,29 +139,36 @@ bool pem_decode(struct proxy_text body, unsigned char *bytes, size_t *size)
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			       "abcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/* Up to three bytes. */
-static void write_group(struct pbuf *out, const unsigned char *bytes,
-			size_t size)
+/* Up to three bytes make four characters. */
+static void write_group(char *group, const unsigned char *bytes, size_t size)
 {
 	unsigned int bits = (unsigned int)bytes[0] << 16;
-	char group[4];
 
 	bits |= size > 1 ? (unsigned int)bytes[1] << 8 : 0;
 	bits |= size > 2 ? bytes[2] : 0;
 	for (size_t i = 0; i < 4; i++)
 		group[i] =
 			i <= size ? alphabet[bits >> (18 - 6 * i) & 63] : '=';
-	pbuf_add(out, group, sizeof(group));
+}
+
+/* Up to 48 bytes. */
+static void write_line(struct pbuf *out, const unsigned char *bytes,
+		       size_t size)
+{
+	char line[65];
+	size_t used = 0;
+
+	for (size_t at = 0; at < size; at += 3, used += 4)
+		write_group(line + used, bytes + at, size - at);
+	line[used++] = '\n';
+	pbuf_add(out, line, used);
 }
 
 void pem_write(struct pbuf *out, const char *label, const unsigned char *bytes,
 	       size_t size)
 {
 	pbuf_format(out, BEGIN "%s" DASHES "\n", label);
-	for (size_t at = 0; at < size; at += 3) {
-		write_group(out, bytes + at, size - at);
-		if (at % 48 == 45 || at + 3 >= size)
-			pbuf_add(out, "\n", 1);
-	}
+	for (size_t at = 0; at < size; at += 48)
+		write_line(out, bytes + at, size - at < 48 ? size - at : 48);
 	pbuf_format(out, END "%s" DASHES "\n", label);
 }

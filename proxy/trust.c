@@ -129,3 +129,12 @@ int trust_add(struct trust *trust, struct proxy_text pem,
 	}
 	return 0;
 }
+
+void trust_pem(const struct trust *trust, struct pbuf *out)
+{
+	for (size_t i = 0; i < trust->count; i++) {
+		struct der whole = trust->roots[i].cert.whole;
+
+		pem_write(out, "CERTIFICATE", whole.data, whole.size);
+	}
+}

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "proxy/pbuf.h"
 #include "proxy/text.h"
 
 enum { TRUST_ROOTS_MAX = 4096, TRUST_PEM_MAX = 16 << 20 };
@@ -43,6 +44,9 @@ int trust_add(struct trust *trust, struct proxy_text pem,
 
 /** trust_size() - how many roots there are */
 size_t trust_size(const struct trust *trust);
+
+/** trust_pem() - append all of them, as CERTIFICATE blocks and nothing else */
+void trust_pem(const struct trust *trust, struct pbuf *out);
 
 /** trust_root() - one of them, by its number; borrowed */
 const struct x509 *trust_root(const struct trust *trust, size_t index);

@@ -69,7 +69,8 @@ static void start_cert(const br_x509_class **context, uint32_t length)
 		     "it sent more certificates than are looked at");
 		return;
 	}
-	reserve(verify, verify->size + length);
+	/* Never nothing: an empty certificate has an address, too. */
+	reserve(verify, verify->size + length + 1);
 }
 
 static void append(const br_x509_class **context, const unsigned char *data,
@@ -77,7 +78,7 @@ static void append(const br_x509_class **context, const unsigned char *data,
 {
 	struct verify *verify = of(context);
 
-	if (verify->error)
+	if (verify->error || size == 0)
 		return;
 	if (size > verify->capacity - verify->size) {
 		fail(verify, BR_ERR_X509_LIMIT_EXCEEDED,

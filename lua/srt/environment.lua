@@ -19,6 +19,9 @@ end
 local function on() return "1" end
 local function never() return nil end
 
+-- The bundle of the run where there is one, else what the caller has.
+local function bundle(way, own) return way.bundle or own end
+
 local function both(name) return { name, name:lower() } end
 
 -- Behind the caller's own, where the last one counts.
@@ -29,8 +32,11 @@ end
 local function java(way, own)
   -- A JVM goes to all of 127.* by itself as soon as this names anything (sun.net.spi.DefaultProxySelector).
   local direct = way.allDirect and "localhost|127.*|[::1]" or ""
+  -- The password guards nothing; a caller's would be that of another store.
+  local store = way.store and (" -Djavax.net.ssl.trustStore=%s -Djavax.net.ssl.trustStoreType=JKS "
+    .. "-Djavax.net.ssl.trustStorePassword=changeit"):format(way.store) or ""
   return appended(own, ("-Dhttp.proxyHost=%s -Dhttp.proxyPort=%d -Dhttps.proxyHost=%s -Dhttps.proxyPort=%d "
-    .. "-Dhttp.nonProxyHosts=%s"):format(way.host, way.port, way.host, way.port, direct))
+    .. "-Dhttp.nonProxyHosts=%s%s"):format(way.host, way.port, way.host, way.port, direct, store))
 end
 
 local function maven(_, own)
@@ -57,6 +63,8 @@ end
 ---@field direct string[] hosts reached without it
 ---@field allDirect boolean all of loopback is
 ---@field binary string|nil this program, as the command can run it
+---@field bundle string|nil PEM file of whom to trust, where TLS is terminated
+---@field store string|nil the same for Java
 
 -- names; value(way, the caller's) or nil for none; why. Those with own = true build on the caller's value, all others
 -- are taken out where they are not set.
@@ -92,6 +100,24 @@ environment.VARIABLES = {
   { names = { "CLOUDSDK_PROXY_ADDRESS" }, value = function(way) return way.host end, why = "gcloud" },
   { names = { "CLOUDSDK_PROXY_PORT" }, value = function(way) return tostring(way.port) end, why = "gcloud" },
   { names = { "CLOUDSDK_PROXY_USERNAME", "CLOUDSDK_PROXY_PASSWORD" }, value = never, why = "the caller's proxy's" },
+  { names = { "SSL_CERT_FILE", "NIX_SSL_CERT_FILE" }, value = bundle, own = true,
+    why = "OpenSSL and what asks it (Python, Ruby, Perl, PHP), Go, Rust's rustls, uv, wget2, .NET" },
+  { names = { "CURL_CA_BUNDLE" }, value = bundle, own = true, why = "curl" },
+  { names = { "NODE_EXTRA_CA_CERTS" }, value = bundle, own = true, why = "Node, with npm, yarn and pnpm; Bun" },
+  { names = { "npm_config_cafile" }, value = bundle, own = true, why = "npm: wins over ca and cafile of .npmrc" },
+  { names = { "REQUESTS_CA_BUNDLE" }, value = bundle, own = true, why = "Python's requests, which has its own roots" },
+  { names = { "HTTPLIB2_CA_CERTS" }, value = bundle, own = true, why = "Python's httplib2, likewise" },
+  { names = { "PIP_CERT" }, value = bundle, own = true, why = "pip, likewise; wins over pip.conf" },
+  { names = { "GIT_SSL_CAINFO" }, value = bundle, own = true, why = "wins over http.sslCAInfo in git's files" },
+  { names = { "CARGO_HTTP_CAINFO" }, value = bundle, own = true, why = "wins over http.cainfo in cargo's files" },
+  { names = { "DENO_CERT" }, value = bundle, own = true, why = "deno, which has its own roots" },
+  { names = { "AWS_CA_BUNDLE" }, value = bundle, own = true, why = "AWS's tools; wins over ca_bundle in ~/.aws" },
+  { names = { "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE" }, value = bundle, own = true, why = "gcloud" },
+  { names = { "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH" }, value = bundle, own = true, why = "gRPC in C and its wrappers" },
+  { names = { "BUNDLE_SSL_CA_CERT" }, value = bundle, own = true, why = "Ruby's bundler" },
+  { names = { "PERL_LWP_SSL_CA_FILE" }, value = bundle, own = true, why = "Perl's LWP, which has its own roots" },
+  { names = { "HEX_CACERTS_PATH" }, value = bundle, own = true, why = "Elixir's hex" },
+  { names = { "JULIA_SSL_CA_ROOTS_PATH" }, value = bundle, own = true, why = "Julia" },
   { names = { "JAVA_TOOL_OPTIONS" }, value = java, own = true,
     why = "every JVM, Gradle and Maven too: they read no variable of a proxy. The JVM tells it on standard error" },
   { names = { "MAVEN_OPTS" }, value = maven, own = true, why = "Maven from 3.9 on asks for it to heed the above" },
@@ -123,10 +149,12 @@ end
 
 local function way_of(profile, ctx, listen)
   local loopback = require("srt.loopback")
+  local trusted = profile.network.tls and require("srt.trust")
   local http, socks_point = find(listen, "http"), find(listen, "socks")
   return { host = http.address, port = http.port, url = ("http://%s:%d"):format(http.address, http.port),
     socks = socks_point and ("socks5h://%s:%d"):format(socks_point.address, socks_point.port),
     socksPort = socks_point and socks_point.port, binary = ctx.binary,
+    bundle = trusted and trusted.BUNDLE, store = trusted and trusted.STORE,
     direct = loopback.direct(profile), allDirect = loopback.all_direct(profile) }
 end
 

@@ -2,6 +2,11 @@
 -- A plan in lines that a person can read.
 local plan_text = {}
 
+-- It is made when a run starts: a plan that is only looked at has none.
+local function size_of(content)
+  return #content > 0 and (" (%d bytes)"):format(#content) or ""
+end
+
 local function mount_line(step)
   if step.op == "bind" then
     return ("%s %s"):format(step.readOnly and "read-only" or "writable ", step.target)
@@ -11,7 +16,7 @@ local function mount_line(step)
     return ("unreadable folder %s, with %d way%s through"):format(step.target, #step.slots,
       #step.slots == 1 and "" or "s")
   elseif step.op == "content" then
-    return ("read-only %s, with content of ours (%d bytes)"):format(step.target, #step.content)
+    return ("read-only %s, with content of ours%s"):format(step.target, size_of(step.content))
   end
   error("unknown step " .. step.op)
 end
@@ -41,7 +46,7 @@ function plan_text.each(plan, say)
   say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
   for _, file in ipairs(plan.files) do
-    say(("file: %s/%s (%d bytes)"):format(require("backends.namespaces").FILES, file.name, #file.content))
+    say(("file: %s/%s%s"):format(require("backends.namespaces").FILES, file.name, size_of(file.content)))
   end
   for _, path in ipairs(plan.placeholders) do say("placeholder: " .. path) end
   if plan.guard then guard_lines(plan.guard, say) end

@@ -74,7 +74,7 @@ local function filesystem(self, values, budget, found)
     out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
       origin = { key = "(policy file)" } }
   end
-  require("srt.termination").hide(self, values, out)
+  if values["network.tlsTerminate"] then require("srt.trust").protect(self.ctx, values, out) end
   for _, folder in ipairs(self.ctx.stateFolders or {}) do
     if require("srt.c.sys").lstat(folder) then
       out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
@@ -167,7 +167,8 @@ local function network(self, values)
     requireHostMatch = scalar(values, "network.requireHostMatch", false),
     stripResponseHeaders = plain_list(values, "network.stripResponseHeaders"),
     publish = published(values),
-    tls = require("srt.termination").resolve(self, values, { rules = rules, scalar = scalar, list = list_of }),
+    tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
+      rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
   }
   out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   ways_out(self, values, out)

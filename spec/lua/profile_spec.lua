@@ -109,7 +109,7 @@ describe("network", function()
     assert.same({ "/x/ca.pem", "/x/ca.key" }, { got.caCert.path, got.caKey.path })
     -- The command may use the CA's certificate, and never its key.
     local hidden
-    for _, entry in ipairs(profile.filesystem.denyRead) do hidden = hidden or entry.path == "/x/ca.key" end
+    for _, entry in ipairs(profile.filesystem.hidden) do hidden = hidden or entry.path == "/x/ca.key" end
     assert.is_true(hidden)
   end)
 

@@ -539,6 +539,41 @@ static void test_plain_inside(void **state)
 	close(origin);
 }
 
+/* By a parent: it opens a tunnel, and TLS with the server goes through it. */
+static void test_parent(void **state)
+{
+	struct fixture *f = *state;
+	struct proxy_via via = { .host = "127.0.0.1" };
+	struct peer *client, *origin;
+	int fd, up;
+
+	via.port = (uint16_t)f->origin_port;
+	f->verdict.via = &via;
+	f->verdict.host = "server.test";
+	fd = connect_to(f->port);
+	put(f, fd, "CONNECT server.test:443 HTTP/1.1\r\n\r\n");
+	up = accept_origin(f);
+	want_in(get_head(f, up), "CONNECT server.test:443 HTTP/1.1\r\n");
+	put(f, up, "HTTP/1.1 200 OK\r\n\r\n");
+	want_in(get_head(f, fd), "HTTP/1.1 200 ");
+	client = peer_client(f, fd, trusts_ours, "server.test");
+	peer_shake(client);
+	peer_puts(client, "GET /x HTTP/1.1\r\nHost: server.test\r\n\r\n");
+	origin = peer_server(f, up, theirs, "server.test");
+	peer_shake(origin);
+	want_in(peer_head(origin), "GET /x HTTP/1.1\r\nHost: server.test\r\n");
+	peer_puts(origin, OK_EMPTY);
+	peer_want(client, OK_EMPTY);
+	/* It is kept, for that way only. */
+	peer_puts(client, "GET /y HTTP/1.1\r\nHost: server.test\r\n\r\n");
+	want_in(peer_head(origin), "GET /y ");
+	peer_puts(origin, OK_EMPTY);
+	peer_want(client, OK_EMPTY);
+	no_origin(f);
+	peer_free(client);
+	peer_free(origin);
+}
+
 static void test_limits(void **state)
 {
 	struct fixture *f = *state;
@@ -608,6 +643,7 @@ int main(void)
 		TEST(test_plain_inside),
 		TEST(test_limits),
 		TEST(test_no_authority),
+		TEST(test_parent),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

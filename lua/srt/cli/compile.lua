@@ -76,7 +76,8 @@ function compile.main(args, ctx)
     local backend = require("backends.namespaces")
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),
-      binary = require("srt.c.sys").realpath("/proc/self/exe") })
+      binary = require("srt.c.sys").realpath("/proc/self/exe"),
+      files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
   end
   if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then

@@ -117,14 +117,16 @@ end
 -- The plan of a policy that was loaded; or nil and what to say.
 local function plan_of(options, facts, temp, identity, loaded)
   local tls = loaded.profile.network.tls
+  local files, why
   if tls then
-    local made, why = require("srt.termination").make(tls, facts.env)
-    if not made then return nil, "network.tlsTerminate: " .. why end
-    loaded.tls = made
+    loaded.tls, why = require("srt.termination").make(tls, facts.env)
+    if not loaded.tls then return nil, "network.tlsTerminate: " .. why end
+    files, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
+    if not files then return nil, "network.tlsTerminate: " .. why end
   end
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
-    binary = sys.realpath("/proc/self/exe") })
+    binary = sys.realpath("/proc/self/exe"), files = files })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, message end
   table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
