@@ -417,7 +417,7 @@ for data in sys.stdin.read().split("|"):
             answers = got.out.splitlines()
             self.assertEqual(len(requests), len(answers), got)
             for request, answer in zip(requests, answers):
-                self.assertIn(answer.split(" ")[1:2], (["400"], ["431"], ["501"]), (request[:200], answer))
+                self.assertIn(answer.split(" ")[1:2], (["400"], ["421"], ["431"], ["501"]), (request[:200], answer))
             self.assertEqual([], origin.seen)
 
     @as_everyone

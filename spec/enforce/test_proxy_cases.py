@@ -58,7 +58,7 @@ CASES = {
          r"(?s)^HTTP/1\.1 50[24] .*X-Proxy-Error: upstream-failure", None),
     46: ([get(fields="")], BAD + ".*Host is missing", None),
     47: ([connect(H), IN], TUNNEL, "GET /in HTTP/1.1"),
-    49: ([get(fields="Host: evil.test\r\n")], BAD, None),
+    49: ([get(fields="Host: evil.test\r\n")], BAD.replace("400 Bad", "421 Misdirected"), None),
     50: ([get(fields=HOST + "Host: evil.test\r\n")], BAD, None),
     52: (["GET /x HTTP/1.1\r\n" + HOST + "\r\n"], BAD + ".*absolute URL", None),
     55: (["GET https://%s/x HTTP/1.1\r\n%s\r\n" % (H, HOST)], BAD + ".*use CONNECT", None),
