@@ -101,14 +101,16 @@ end
 local function read_files(self, entries)
   for _, entry in ipairs(entries) do
     local one = entry.credential
-    local text, message = require("srt.c.sys").readfile(one.path, MOST_BYTES)
+    local text, message
+    -- Others show files of theirs in the same way.
+    if one then text, message = require("srt.c.sys").readfile(one.path, MOST_BYTES) end
     if text then
       local before, value, after = text:match("^(%s*)(.-)(%s*)$")
       local item, problem = keep(self, "credentials.files: " .. one.given, value, one.hosts)
       if not item then return problem .. "; deny it instead" end
       item.inject = true
       entry.content = before .. item.kept.sentinel .. after
-    elseif require("srt.c.sys").lstat(one.path) then
+    elseif one and require("srt.c.sys").lstat(one.path) then
       return ("credentials.files: %s can't be masked: %s"):format(one.given, message)
     end
   end
