@@ -150,6 +150,8 @@ function sentinel.forms(value, stand_in)
     forms[#forms + 1] = { from = from, to = to .. ("x"):rep(#from - #to) }
   end
   for _, write in ipairs(WRITTEN) do add(write(value), stand_in) end
+  -- Names of hosts and of fields come back like that.
+  for _, write in ipairs { string.lower, string.upper } do add(write(value), write(stand_in)) end
   for offset = 0, 2 do
     local from, to = inner(value, offset), inner(stand_in, offset)
     add(from, to)

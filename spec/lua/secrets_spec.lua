@@ -71,6 +71,7 @@ describe("a sentinel", function()
       [[aB3/+ x=&amp;&lt;&gt;&#39;&#34;\~*!(é]],                -- Go
       [[aB3/+ x=&amp;&lt;&gt;&#039;&quot;\~*!(é]],              -- PHP
     }
+    written[#written + 1], written[#written + 2] = value:lower(), value:upper()
     local known = {}
     for _, form in ipairs(sentinel.forms(value, sentinel.new(value))) do known[form.from] = form.to end
     for _, text in ipairs(written) do assert.truthy(known[text], text) end
