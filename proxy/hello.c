@@ -7,7 +7,9 @@
 #include "proxy/http1.h"
 
 enum {
+	RECORD_LEAST = 20, /* change of cipher, alert, handshake, data: */
 	RECORD_HANDSHAKE = 22,
+	RECORD_MOST = 23,
 	RECORD_HEAD = 5,
 	RECORD_MAX = 16384,
 	CLIENT_HELLO = 1,
@@ -16,6 +18,7 @@ enum {
 	NAME_HOST = 0,
 	TLS12 = 0x0303,
 	SESSION_ID_MAX = 32,
+	HELLO_OLD_MAX = 4, /* first bytes of lengths below 1024 */
 };
 
 /* Bytes to read; @bad: more was asked for than there is. */
@@ -247,14 +250,18 @@ static bool is_visible(char byte)
 	return (unsigned char)byte > ' ' && (unsigned char)byte < 0x7f;
 }
 
-/* Can this be the beginning of a request line? */
+/*
+ * Can this be the beginning of a request line? Some servers take methods of any
+ * length, answer that they have no such one, and read the next request.
+ */
 static bool has_method(struct proxy_text line)
 {
 	size_t at = 0;
 
 	while (at < line.size && is_visible(line.data[at]))
 		at++;
-	return at <= HELLO_METHOD_MAX &&
+	return (at <= HELLO_METHOD_MAX ||
+		http1_token((struct proxy_text){ line.data, at })) &&
 	       (at == line.size || line.data[at] == ' ' ||
 		line.data[at] == '\t');
 }
@@ -269,14 +276,53 @@ static enum hello_kind read_line(struct proxy_text text)
 		line.size = (size_t)(end - text.data);
 	if (!has_method(line))
 		return HELLO_OTHER;
-	/* The parser's limit is another one, and it says so. */
-	if (line.size > HELLO_LINE_MAX) {
-		line.size = HELLO_LINE_MAX;
-		return has_target(line) ? HELLO_HTTP : HELLO_OTHER;
-	}
+	/* Its version may be still to come; the parser has a limit. */
+	if (line.size > HELLO_LINE_MAX)
+		return HELLO_HTTP;
 	if (!end)
 		return HELLO_MORE;
 	return has_version(line) || has_target(line) ? HELLO_HTTP : HELLO_OTHER;
+}
+
+/*
+ * A ClientHello in the form of SSL 2.0, by which TLS 1.2 can begin as well
+ * (RFC 5246 E.2): a length of two bytes, or of three with padding. Most servers
+ * still take the first form. It is never read, for no client of today sends it.
+ */
+static enum hello_kind read_old(struct hello *hello, const char *data,
+				size_t size)
+{
+	size_t head = (unsigned char)data[0] & 0x80 ? 2 : 3;
+
+	if (size <= head)
+		return HELLO_MORE;
+	if (data[head] != CLIENT_HELLO)
+		return HELLO_OTHER;
+	if (size == head + 1)
+		return HELLO_MORE;
+	return data[head + 1] == 3
+		       ? (fail(hello, "a ClientHello of SSL 2.0"), HELLO_BAD)
+		       : HELLO_OTHER;
+}
+
+/* Its first byte is no text's: is it TLS, in any form that a server takes? */
+static enum hello_kind read_binary(struct hello *hello, const char *data,
+				   size_t size)
+{
+	unsigned char first = (unsigned char)data[0];
+
+	if (first & 0x80 || first < HELLO_OLD_MAX)
+		return read_old(hello, data, size);
+	if (first < RECORD_LEAST || first > RECORD_MOST)
+		return HELLO_OTHER;
+	if (size > 1 && data[1] != 3)
+		return HELLO_OTHER;
+	return read_tls(hello, (struct proxy_text){ data, size });
+}
+
+static bool is_blank(char byte)
+{
+	return byte == '\r' || byte == '\n' || byte == ' ' || byte == '\t';
 }
 
 enum hello_kind hello_read(struct hello *hello, const char *data, size_t size)
@@ -286,16 +332,14 @@ enum hello_kind hello_read(struct hello *hello, const char *data, size_t size)
 	*hello = (struct hello){ .reason = NULL };
 	if (!size)
 		return HELLO_MORE;
-	if (data[0] == RECORD_HANDSHAKE)
-		return size > 1 && data[1] != 3
-			       ? HELLO_OTHER
-			       : read_tls(hello,
-					  (struct proxy_text){ data, size });
+	if (!is_blank(data[0]) && !is_visible(data[0]))
+		return read_binary(hello, data, size);
 	/* Servers skip empty lines before a request (RFC 9112 2.2). */
-	while (skip < size && (data[skip] == '\r' || data[skip] == '\n'))
+	while (skip < size && is_blank(data[skip]))
 		skip++;
+	/* As many as it likes: nginx does. The parser has a limit. */
 	if (skip > HELLO_LINE_MAX)
-		return HELLO_OTHER;
+		return HELLO_HTTP;
 	if (skip == size)
 		return HELLO_MORE;
 	return read_line((struct proxy_text){ data + skip, size - skip });

@@ -38,7 +38,8 @@ struct hello {
  * What may be HTTP for any server is HELLO_HTTP, however odd, so that a strict
  * parser refuses it rather than nobody reads it. A ClientHello is read strictly
  * (RFC 5246 7.4.1.2, RFC 6066 3, RFC 8446 4.2.1): what is too long, or named
- * twice, is HELLO_BAD.
+ * twice, is HELLO_BAD, and so is what only some servers take for the beginning
+ * of TLS: a ClientHello of SSL 2.0, another record before it.
  */
 enum hello_kind hello_read(struct hello *hello, const char *data, size_t size);
 

@@ -38,6 +38,18 @@ bool http1_lists_option(const struct proxy_header *headers, size_t count,
 	return false;
 }
 
+/*
+ * Such a field would end here, though whoever judges the body reads it by it,
+ * and the next reader would read the body in another way.
+ */
+static bool is_of_content(struct proxy_text name)
+{
+	static const char prefix[] = "content-";
+
+	return name.size >= sizeof(prefix) - 1 &&
+	       strncasecmp(name.data, prefix, sizeof(prefix) - 1) == 0;
+}
+
 bool http1_check_options(const struct proxy_header *headers, size_t count,
 			 struct http1_refusal *refusal)
 {
@@ -55,6 +67,10 @@ bool http1_check_options(const struct proxy_header *headers, size_t count,
 				return http1_refuse(
 					refusal, 400,
 					"malformed or overlong Connection");
+			if (is_of_content(member))
+				return http1_refuse(
+					refusal, 400,
+					"Connection names a field of the body");
 		}
 	}
 	return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts values in on the way up, and takes them out on the way down. */
+#include "proxy/decode.h"
 #include "proxy/internal.h"
 
 /* A value that a header may hold, and where in its line it begins. */
@@ -134,13 +135,12 @@ static const struct proxy_header *field_of(const struct proxy_header *headers,
 	return NULL;
 }
 
-static bool is_encoded(const struct proxy_header *headers, size_t count)
+static bool has_body(const struct exchange *exchange,
+		     const struct proxy_verdict *verdict)
 {
-	const struct proxy_header *field =
-		field_of(headers, count, "content-encoding");
-
-	return field && field->value.size &&
-	       !proxy_text_is(field->value, "identity");
+	return verdict->body.size ||
+	       exchange->request.framing == HTTP1_CHUNKED ||
+	       exchange->request.length;
 }
 
 static bool holds(struct proxy_text text, const char *word)
@@ -172,12 +172,13 @@ void scrub_begin(struct exchange *exchange, const struct proxy_verdict *verdict)
 
 	if (verdict->fill) {
 		count = fill_head(exchange, verdict->fill);
-		if (!is_encoded(request->headers, request->header_count))
+		if (has_body(exchange, verdict) &&
+		    !decode_is_coded(request->headers, request->header_count))
 			substitute_begin(&exchange->fill, verdict->fill,
 					 place_of(request));
 	}
 	if (verdict->scrub) {
-		drop_hinders(exchange, count > 0);
+		drop_hinders(exchange, count > 0 || exchange->fill.set);
 		substitute_begin(&exchange->scrub, verdict->scrub,
 				 SUBSTITUTE_BODY);
 	}
@@ -187,7 +188,7 @@ const char *scrub_check(const struct exchange *exchange,
 			const struct http1_response *response)
 {
 	if (exchange->scrub.set && !exchange->is_head &&
-	    is_encoded(response->headers, response->header_count))
+	    decode_is_coded(response->headers, response->header_count))
 		return "sent a compressed answer, though asked not to, so a "
 		       "credential in it could not be seen";
 	return NULL;

@@ -60,6 +60,14 @@ local function headers(decision, moved, lookup)
   decision.set, decision.remove = set, remove
 end
 
+-- Of two parts of an answer neither holds the value that is to be found in it.
+local function in_one_piece(decision)
+  for _, header in ipairs(decision.set) do
+    if header.name:lower() == "range" then return end
+  end
+  decision.remove[#decision.remove + 1] = "Range"
+end
+
 ---Puts the values in.
 ---@param vault table? of srt.secrets
 ---@param decision table allowed: host, port, set, remove, body, target
@@ -67,12 +75,19 @@ end
 ---@param marks table<string, string> of the target
 ---@return string? problem in which no value stands; the request must not go out then
 function secret_edits.fill(vault, decision, subject, marks)
-  local lookup = lookup_of(vault, decision, subject.scheme)
+  local find, put = lookup_of(vault, decision, subject.scheme), false
+  local function lookup(name)
+    put = true
+    return find(name)
+  end
   local moved = decision.host ~= subject.host or decision.port ~= subject.port
   local problem = headers(decision, moved, lookup) or next(marks) and target(decision, marks, lookup)
-  if problem or decision.body == nil then return problem or nil end
-  decision.body, problem = secret_text.expand(decision.body, lookup)
-  return problem and "setBody: " .. problem
+  if not problem and decision.body ~= nil then
+    decision.body, problem = secret_text.expand(decision.body, lookup)
+    problem = problem and "setBody: " .. problem
+  end
+  if put and not problem then in_one_piece(decision) end
+  return problem or nil
 end
 
 return secret_edits

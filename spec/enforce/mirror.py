@@ -20,6 +20,8 @@ class Mirror(Handler):
         text = text.encode() + body
         if self.path.startswith("/gzip"):
             self.answer(200, gzip.compress(text), Content_Encoding="gzip")
+        elif self.path.startswith("/twice"):
+            self.answer(200, gzip.compress(text), Content_Encoding="identity", content_encoding="gzip")
         elif self.path.startswith("/chunks"):
             self.chunks(text, int(self.path[7:].split("?")[0]))
         elif self.path.startswith("/head"):

@@ -37,6 +37,18 @@ class Secrets(Case):
                     self.assertIn("Bearer ghp_srtM", got.out)
 
     @as_everyone
+    def test_it_is_not_asked_for_in_parts(self):
+        """Of "ghp_16C7" and the rest, in two answers, neither would be known."""
+        with Mirrored() as origin:
+            policies = (self.BEARER, 'return srt.allow { setTarget = "/?t=" .. srt.secret.github }',
+                        'return srt.allow { setBody = "t=" .. srt.secret.github }')
+            for answer in policies:
+                self.ask(self.policy_for(origin, answer), origin, " -r 0-99")
+                self.assertNotIn("Range", origin.seen[-1][2])
+            self.ask(self.policy_for(origin, "return true"), origin, " -r 0-99")
+            self.assertEqual("bytes=0-99", origin.seen[-1][2]["Range"])
+
+    @as_everyone
     def test_from_files_and_commands(self):
         path = self.write("home/token", VALUE + "\n", 0o600)
         for source in ('file = "~/token"', 'command = { "cat", "%s" }' % path, 'command = "cat %s | cat"' % path):
@@ -220,6 +232,8 @@ class Secrets(Case):
     def test_a_compressed_answer_is_refused(self):
         with Mirrored() as origin:
             got = self.ask(self.policy_for(origin, self.BEARER), origin, "/gzip")
+            twice = self.ask(self.policy_for(origin, self.BEARER), origin, "/twice")
+            self.assertIn("compressed", twice.out)
             self.assertIn("compressed", got.out)
             self.assertEqual("identity", origin.seen[-1][2]["Accept-Encoding"])
 

@@ -53,6 +53,30 @@ describe("a sentinel", function()
     end
   end)
 
+  it("knows a value as libraries write it", function()
+    local value = "aB3/+ x=&<>'\"\\~*!(é"
+    local written = {
+      [[aB3%2F%2B%20x%3D%26%3C%3E'%22%5C~*!(%C3%A9]],           -- encodeURIComponent
+      [[aB3/+%20x=&%3C%3E'%22%5C~*!(%C3%A9]],                   -- encodeURI
+      [[aB3%2F%2B+x%3D%26%3C%3E%27%22%5C%7E*%21%28%C3%A9]],     -- URLSearchParams
+      [[aB3/%2B%20x%3D%26%3C%3E%27%22%5C~%2A%21%28%C3%A9]],     -- quote of Python
+      [[aB3%2F%2B+x%3D%26%3C%3E%27%22%5C~%2A%21%28%C3%A9]],     -- quote_plus of Python, QueryEscape of Go
+      [[aB3%2F+%20x=&%3C%3E%27%22%5C~%2A%21%28%C3%A9]],         -- PathEscape of Go
+      [[aB3%2F%2B+x%3D%26%3C%3E%27%22%5C%7E%2A%21%28%C3%A9]],   -- urlencode of PHP
+      [[aB3/+ x=&<>'\"\\~*!(é]],                               -- JSON: JavaScript
+      [[aB3/+ x=&<>'\"\\~*!(\u00e9]],                          -- Python
+      [[aB3/+ x=\u0026\u003c\u003e'\"\\~*!(é]],                -- Go
+      [[aB3\/+ x=&<>'\"\\~*!(\u00e9]],                         -- PHP
+      [[aB3/+ x=&amp;&lt;&gt;&#x27;&quot;\~*!(é]],              -- HTML: Python
+      [[aB3/+ x=&amp;&lt;&gt;&#39;&#34;\~*!(é]],                -- Go
+      [[aB3/+ x=&amp;&lt;&gt;&#039;&quot;\~*!(é]],              -- PHP
+    }
+    written[#written + 1], written[#written + 2] = value:lower(), value:upper()
+    local known = {}
+    for _, form in ipairs(sentinel.forms(value, sentinel.new(value))) do known[form.from] = form.to end
+    for _, text in ipairs(written) do assert.truthy(known[text], text) end
+  end)
+
   it("has base64 as RFC 4648 says", function()
     for text, coded in pairs { [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foob = "Zm9vYg==", fooba = "Zm9vYmE=" } do
       assert.equal(coded, sentinel.base64(text))

@@ -39,11 +39,18 @@ static const struct row {
 	{ "huge", HELLO_BAD, NULL, false },
 	{ "not-hello", HELLO_BAD, NULL, false },
 	{ "lone-16", HELLO_OTHER, NULL, false },
-	{ "alert", HELLO_OTHER, NULL, false },
-	{ "sslv2", HELLO_OTHER, NULL, false },
+	{ "alert", HELLO_BAD, NULL, false },
+	{ "cipher-first", HELLO_BAD, NULL, false },
+	{ "sslv2", HELLO_BAD, NULL, false },
+	{ "sslv2-padded", HELLO_BAD, NULL, false },
+	{ "sslv2-part", HELLO_MORE, NULL, false },
+	{ "not-sslv2", HELLO_OTHER, NULL, false },
+	{ "postgres", HELLO_OTHER, NULL, false },
 	{ "line-get", HELLO_HTTP, NULL, false },
 	{ "line-get-part", HELLO_MORE, NULL, false },
 	{ "line-bare-cr", HELLO_MORE, NULL, false },
+	{ "line-white", HELLO_HTTP, NULL, false },
+	{ "line-long-method", HELLO_HTTP, NULL, false },
 	{ "line-http09", HELLO_HTTP, NULL, false },
 	{ "line-lower", HELLO_HTTP, NULL, false },
 	{ "line-blanks", HELLO_HTTP, NULL, false },
@@ -59,7 +66,8 @@ static const struct row {
 	{ "line-word-http", HELLO_OTHER, NULL, false },
 	{ "line-rtsp", HELLO_OTHER, NULL, false },
 	{ "line-binary", HELLO_OTHER, NULL, false },
-	{ "line-word", HELLO_OTHER, NULL, false },
+	{ "line-word", HELLO_MORE, NULL, false },
+	{ "line-json", HELLO_OTHER, NULL, false },
 	{ "line-word-part", HELLO_MORE, NULL, false },
 };
 
@@ -122,8 +130,23 @@ static void test_long_lines(void **state)
 	(void)state;
 	memset(data, 'a', sizeof(data));
 	data[3] = ' ';
+	/* "aaa ftp://..." is a request to some servers. */
+	assert_int_equal(hello_read(&hello, data, sizeof(data)), HELLO_HTTP);
+	assert_int_equal(hello_read(&hello, data, 100), HELLO_MORE);
+	data[3] = 'a';
+	assert_int_equal(hello_read(&hello, data, sizeof(data)), HELLO_HTTP);
+	data[200] = '{';
 	assert_int_equal(hello_read(&hello, data, sizeof(data)), HELLO_OTHER);
-	data[4] = '/';
+}
+
+/* nginx skips as many as there are. */
+static void test_blank_lines(void **state)
+{
+	char data[HELLO_LINE_MAX + 100];
+	struct hello hello;
+
+	(void)state;
+	memset(data, '\n', sizeof(data));
 	assert_int_equal(hello_read(&hello, data, sizeof(data)), HELLO_HTTP);
 	assert_int_equal(hello_read(&hello, data, 100), HELLO_MORE);
 }
@@ -134,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_corpus),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_blank_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

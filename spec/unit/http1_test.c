@@ -203,6 +203,8 @@ static const struct request_row requests[] = {
 	{ ROW(GET("Connection: x, CLOSE\r\n")), 0, "GET a.test:80 / 1.1 none close" },
 	{ ROW(GET("Connection: keep-alive\r\n")), 0, "GET a.test:80 / 1.1 none" },
 	{ ROW(GET("Connection: a b\r\n")), 400, NULL },
+	{ ROW(GET("Connection: close, Content-Encoding\r\n")), 400, NULL },
+	{ ROW(GET("Connection: content-type\r\n")), 400, NULL },
 	{ ROW(GET("Connection: upgrade\r\nUpgrade: websocket\r\n")), 0, "GET a.test:80 / 1.1 none websocket" },
 	{ ROW(GET("Connection: upgrade\r\nUpgrade: h2c\r\n")), 0, "GET a.test:80 / 1.1 none" },
 	{ ROW(GET("Connection: upgrade\r\nUpgrade: websocket, h2c\r\n")), 0, "GET a.test:80 / 1.1 none" },
