@@ -68,7 +68,7 @@ local ROWS = {
   { "network.decideConnect", '"f"', "functions need a Lua policy" },
   { "network.filterRequest", "{}", "expected a function, found an empty table" },
   { "network.httpProxyPort", "0", "a whole number from 1 to 65535" },
-  { "network.tlsTerminate", "true", "expected a table, found true" },
+  { "network.tlsTerminate", "true", "expected a table, found true; write {}" },
   { "network.tlsTerminate", "{ maxTunnel = 1 }", "did you mean network.tlsTerminate.maxTunnels?" },
   { "filesystem.denyRead", '"~/.ssh"', 'write { "~/.ssh" }' },
   { "filesystem.denyRead", '{ "" }', "the path is empty" },
