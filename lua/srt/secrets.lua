@@ -58,7 +58,8 @@ end
 
 local function read_secrets(self, found, env)
   for _, one in ipairs(found.secrets) do
-    local what = "secrets." .. one.name
+    local line = one.origin and one.origin.line
+    local what = (line and ("%s:%d: "):format(one.origin.file, line) or "") .. "secrets." .. one.name
     local value, problem = READ[one.source](one, env)
     if not value then return what .. ": " .. problem end
     local item

@@ -87,7 +87,7 @@ local ROWS = {
   { "mandatoryDenySearchDepth", "1/0", "found the number inf" },
   { "limits.connections", '"many"', "a whole number from 1 to 65536" },
   { "limits.callbackSecond", "1", "did you mean limits.callbackSeconds?" },
-  { "env.set", '{ ["A B"] = "x" }', "not a name that a variable can have" },
+  { "env.set", '{ ["A B"] = "x" }', "not a name: letters, digits and _" },
   { "env.set", '{ PORT = 80 }', "expected a string, found the number 80" },
   { "env.set", '{ A = "a\\0" }', "NUL" },
   { "env.unset", '{ "1A" }', "not a name" },
