@@ -138,7 +138,7 @@ local function add_masked(rules, entry)
   if resolved.type ~= "file" or decide.own(resolved.real) then
     local why = resolved.real and "is no plain file" or "does not exist"
     if resolved.real and entry.credential then
-      rules.problems[#rules.problems + 1] = { entry = entry, text = "can't be masked: it " .. why .. "; deny it instead" }
+      table.insert(rules.problems, { entry = entry, text = "can't be masked: it " .. why .. "; deny it instead" })
       return
     end
     return rules:note(entry, why .. ", so there is nothing to mask")
