@@ -24,6 +24,7 @@ stds.policy = {
       fields = {
         platform = {}, here = {}, cwd = {}, home = {}, user = {}, exists = {}, isdir = {}, match = {}, now = {}, read = {},
         hmac = {}, sha256 = {}, rate = {}, allow = {}, deny = {}, respond = {}, pass = {}, remove = {},
+        ask = {}, glob = {}, query = {}, resolve = {}, sleep = {}, secret = { other_fields = true },
         env = { other_fields = true }, state = { read_only = false, other_fields = true },
         base64 = only("decode", "encode"), git = only("remotes", "toplevel"), json = only("decode", "encode", "null"),
         log = only("debug", "error", "info", "warn"), url = only("decode", "encode", "parse"),

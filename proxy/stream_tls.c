@@ -8,6 +8,10 @@
 #include "proxy/stream_private.h"
 #include "proxy/stream_tls_private.h"
 
+#define MORE_ROOTS                                            \
+	"; where it is to be trusted, name its CA's file in " \
+	"network.tlsTerminate.extraCaCertPaths"
+
 /* What a peer may send while it takes nothing of what it is answered. */
 enum { RAW_MAX = 65536 };
 
@@ -133,8 +137,10 @@ static void look(struct stream *stream)
 	}
 	stream->read_error = UV_EPROTO;
 	if (tls->verify && verify_reason(tls->verify)[0] &&
-	    asprintf(&tls->distrust, "can't be trusted: %s",
-		     verify_reason(tls->verify)) < 0)
+	    asprintf(&tls->distrust, "can't be trusted: %s%s",
+		     verify_reason(tls->verify),
+		     tls->failed == BR_ERR_X509_NOT_TRUSTED ? MORE_ROOTS : "") <
+		    0)
 		tls->distrust = NULL;
 	if (tls->failed)
 		send_alert(stream);

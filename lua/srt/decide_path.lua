@@ -137,6 +137,10 @@ local function add_masked(rules, entry)
   hold_way(rules, entry, resolved)
   if resolved.type ~= "file" or decide.own(resolved.real) then
     local why = resolved.real and "is no plain file" or "does not exist"
+    if resolved.real and entry.credential then
+      table.insert(rules.problems, { entry = entry, text = "can't be masked: it " .. why .. "; deny it instead" })
+      return
+    end
     return rules:note(entry, why .. ", so there is nothing to mask")
   end
   if resolved.names > 1 then

@@ -97,7 +97,7 @@ function check.name(self, node, v, origin)
   if type(v) ~= "string" then
     return self:wrong(node, v, origin)
   elseif not v:find("^[%a_][%w_]*$") then
-    self:fail(origin, ("%q is not a name that a variable can have"):format(v))
+    self:fail(origin, ("%q is not a name: letters, digits and _, no digit first"):format(v))
     return false
   end
   return true

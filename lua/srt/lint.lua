@@ -204,6 +204,7 @@ function lint.run(profile, policy, ctx, more, notes)
   end
   paths(self, profile.filesystem)
   network(self, profile, policy.values)
+  require("srt.tls_lint").run(self, profile, ctx.env or {})
   require("srt.unix_sockets").lint(self, profile.unix, ctx.env or {})
   without_effect(self, policy)
   root(self, profile.filesystem, ctx)

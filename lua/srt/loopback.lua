@@ -60,10 +60,11 @@ function loopback.points(profile)
 end
 
 ---Is what a host inside would reach directly meant to be the host's, and only by the proxy? A rule without a port gives
----no listeners; requests that filterRequest or filterResponse has to see must not take one.
+---no listeners; requests that a filter has to see, or that values are put into, must not take one.
 local function by_proxy(profile, covers)
   local network, callbacks = profile.network, profile.callbacks or {}
-  local seen = network.refuseOpaqueTunnels or #(callbacks.filterRequest or {}) + #(callbacks.filterResponse or {}) > 0
+  local seen = network.refuseOpaqueTunnels or network.tls
+    or #(callbacks.filterRequest or {}) + #(callbacks.filterResponse or {}) > 0
   for _, rule in ipairs(network.allowed) do
     if rule.kind == "exact" and covers(rule.host) and (seen or not rule.port) then return true end
   end

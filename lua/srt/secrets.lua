@@ -59,11 +59,11 @@ end
 local function read_secrets(self, found, env)
   for _, one in ipairs(found.secrets) do
     local what = "secrets." .. one.name
+    if one.origin.line then what = require("srt.source").where(one.origin) .. ": " .. what end
     local value, problem = READ[one.source](one, env)
     if not value then return what .. ": " .. problem end
-    local item
-    item, problem = keep(self, what, value, one.hosts)
-    if not item then return problem end
+    local item, unkept = keep(self, what, value, one.hosts)
+    if not item then return unkept end
     self.named[one.name] = item
     if one.env then self.hidden[one.env] = true end
   end

@@ -22,7 +22,8 @@ function termination.resolve(resolver, values, exclude)
     if not real then resolver:problem(entry.origin, reason) end
     return { path = real, origin = entry.origin }
   end
-  local out = { exclude = exclude, extra = {}, tunnels = number("maxTunnels", 256),
+  local out = { origin = values["network.tlsTerminate"].origin, exclude = exclude, extra = {},
+    tunnels = number("maxTunnels", 256),
     handshakeMs = number("handshakeTimeoutMs", 10000) }
   local cert, secret, more = values[key .. "caCertPath"], values[key .. "caKeyPath"], values[key .. "extraCaCertPaths"]
   if cert and secret then
@@ -41,12 +42,14 @@ local function authority_of(tls)
   local made = require("srt.c.tls").authority
   if not tls.caCert then return made() end
   local cert, why = read(tls.caCert.path)
-  if not cert then return nil, why end
+  if not cert then return nil, why, tls.caCert.origin end
   local key
   key, why = read(tls.caKey.path)
-  if not key then return nil, why end
+  if not key then return nil, why, tls.caKey.origin end
   local authority, reason = made(cert, key)
-  if not authority then return nil, ("the CA of %s can't be used: %s"):format(tls.caCert.path, reason) end
+  if not authority then
+    return nil, ("the CA of %s can't be used: %s"):format(tls.caCert.path, reason), tls.caCert.origin
+  end
   return authority
 end
 
@@ -62,10 +65,11 @@ local function trust_of(tls, env)
   end
   for _, extra in ipairs(tls.extra) do
     pem, why = read(extra.path)
-    if not pem then return nil, why end
+    if not pem then return nil, why, extra.origin end
     count, why = trust:add(pem)
     if not count or count.broken > 0 or count.added + count.known == 0 then
-      return nil, ("%s can't be used: %s"):format(extra.path, why or count.why or "it holds no certificate")
+      why = ("%s can't be used: %s"):format(extra.path, why or count.why or "it holds no certificate")
+      return nil, why, extra.origin
     end
   end
   return trust
@@ -75,13 +79,14 @@ end
 ---@param tls table network.tls of a profile
 ---@param env table of srt-lua
 ---@return table|nil made {authority=, trust=}
----@return string|nil problem
+---@return table|nil problem as srt.report has them
 function termination.make(tls, env)
-  local authority, why = authority_of(tls)
-  if not authority then return nil, why end
+  local function fail(why, origin) return nil, require("srt.report").at(origin or tls.origin, why) end
+  local authority, why, origin = authority_of(tls)
+  if not authority then return fail(why, origin) end
   local trust
-  trust, why = trust_of(tls, env)
-  if not trust then return nil, why end
+  trust, why, origin = trust_of(tls, env)
+  if not trust then return fail(why, origin) end
   return { authority = authority, trust = trust }
 end
 

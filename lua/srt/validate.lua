@@ -28,6 +28,8 @@ function Checker:wrong(node, v, origin)
     hint = ("; write { %q }"):format(v)
   elseif node.type == "function" and type(v) == "string" then
     hint = "; functions need a Lua policy"
+  elseif node.type == "table" and v == true then
+    hint = "; write {} for what it does unless told"
   end
   self:fail(origin, ("expected %s, found %s%s"):format(expected(node), describe(v, self.isfn), hint))
   return false

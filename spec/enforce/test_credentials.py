@@ -145,6 +145,9 @@ curl -H Expect: -T f %s/ >g; grep -c "$TOKEN" g; tail -c $(wc -c <f) g | cmp - f
             self.assertIn("it needs a mode", got.err)
             got = self.run_sh("true", self.policy_for(origin, '{ path = "/etc", mode = "mask" }', "files"))
             self.assertEqual(125, got.code, got)
+            self.assertIn("credentials.files[1]: /etc can't be masked: it is no plain file", got.err)
+            got = self.run_srt(["check", self.path("policy.lua")])
+            self.assertEqual(1, got.code, got)
 
     @as_everyone
     def test_a_json_policy(self):

@@ -204,7 +204,7 @@ class Secrets(Case):
     @as_everyone
     def test_values_that_can_not_be_had(self):
         cases = {
-            'env = "TOKEN"': "secrets.x: the variable TOKEN is not set",
+            'env = "TOKEN"': "policy.lua:1: secrets.x: the variable TOKEN is not set",
             'file = "none"': "none can't be read",
             'file = "/"': "can't be read",
             'command = "exit 3"': "/bin/sh ended with status 3",

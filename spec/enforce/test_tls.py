@@ -94,11 +94,14 @@ class Tls(Base):
                   "speaks only TLS 1.3", "network.tlsTerminate.excludeDomains")
 
     def test_bad_certificates(self):
-        for kind, why in (("wrong", "for another name: other.test"), ("expired", "expired on 2020-02-01"),
-                          ("self", "can't be trusted")):
+        for kind, why in (("wrong", "for another name: other.test"), ("expired", "its certificate expired on "),
+                          ("self", "network.tlsTerminate.extraCaCertPaths")):
             with self.subTest(kind=kind):
-                self.good(self.inside(self.curl("-i", SITE.url(kind, host=ADDRESS))), "HTTP/1.1 502 ",
-                          "X-Proxy-Error: upstream-failure", "%s:%d can't be trusted: " % (ADDRESS, SITE.ports[kind]))
+                got = self.good(self.inside(self.curl("-i", SITE.url(kind, host=ADDRESS))), "HTTP/1.1 502 ",
+                                "X-Proxy-Error: upstream-failure", why,
+                                "%s:%d can't be trusted: " % (ADDRESS, SITE.ports[kind]))
+                # Other roots help against no wrong name or date.
+                self.assertEqual(kind == "self", "extraCaCertPaths" in got.out, got)
 
     def test_client_certificates(self):
         # nginx says so itself; one that fails the handshake is told about by us.
@@ -283,7 +286,10 @@ print(s.recv(1000)); s.sendall(b"frames"); print(s.recv(1000))""" % (server.port
         got = self.run_sh("true", '{ network = { allowedDomains = { "a.test" }, tlsTerminate = { caCertPath = "%s", '
                           'caKeyPath = "%s" } } }' % (path, path))
         self.assertEqual(125, got.code, got)
-        self.assertIn("network.tlsTerminate", got.err, got)
+        self.assertIn("policy.lua:1: network.tlsTerminate.caCertPath: ", got.err, got)
+        got = self.run_srt(["check", self.path("policy.lua")])
+        self.assertEqual(1, got.code, got)
+        self.assertIn("policy.lua:1: network.tlsTerminate.caCertPath: the CA of %s can't be used" % path, got.err, got)
 
 
 class Clients(Base):

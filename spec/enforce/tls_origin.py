@@ -85,10 +85,11 @@ class Site:
         self.root = Authority(self.folder, "root")
         self.ours = Authority(self.folder, "ours")
         os.chmod(self.ours.key, 0o644)
-        good = self.root.issue("good", "DNS:%s,IP:%s" % (NAME, ADDRESS))
-        certs = {"wrong": self.root.issue("wrong", "DNS:other.test"), "expired": self.root.issue("old", "DNS:" + NAME, -1),
-                 "self": Authority(self.folder, "self").issue("selfish", "DNS:" + NAME),
-                 "ec": self.root.issue("ec", "DNS:%s,IP:%s" % (NAME, ADDRESS), kind="ec")}
+        names = "DNS:%s,IP:%s" % (NAME, ADDRESS)
+        good = self.root.issue("good", names)
+        certs = {"wrong": self.root.issue("wrong", "DNS:other.test"), "expired": self.root.issue("old", names, -1),
+                 "self": Authority(self.folder, "self").issue("selfish", names),
+                 "ec": self.root.issue("ec", names, kind="ec")}
         self.good = good
         self.ports = dict(zip(self.KINDS, free_ports(len(self.KINDS))))
         www = os.path.join(self.folder, "www")

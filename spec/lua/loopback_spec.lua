@@ -42,6 +42,7 @@ local ROWS = {
   { 'allowedDomains = { "app.localhost:1" }, deniedDomains = { "localhost" }', "", ALL, true },
   -- A listener would lead round filterRequest, and is an opaque tunnel.
   { 'allowedDomains = { "127.0.0.1:1" }, filterRequest = print', "127.0.0.1 1 → 127.0.0.1", "localhost ::1", false },
+  { 'allowedDomains = { "127.0.0.1:1" }, tlsTerminate = {}', "127.0.0.1 1 → 127.0.0.1", "localhost ::1", false },
   { 'allowedDomains = { "127.0.0.1:1" }, refuseOpaqueTunnels = true', "", "localhost ::1", false },
   -- No list allows it: the function is asked about names, and can't open this host.
   { 'decideConnect = function() return true end', "", ALL, true },

@@ -196,6 +196,13 @@ describe("ready-made policies", function()
     end)
   end
 
+  it("https-token takes a variable, and the example's root", function()
+    local profile = assert(support.resolve(read("https-token"), { lint = true, env = { API_TOKEN = "x" } }))
+    assert.same({}, profile.warnings)
+    assert.same({ "API_TOKEN", "demo-ca.pem" }, { profile.credentials.secrets[1].env,
+      profile.network.tls.extra[1].path:match("[^/]*$") })
+  end)
+
   it("hide /etc/shadow from root", function()
     local profile = assert(support.resolve('return { extends = { "no-system-secrets" } }', { uid = 0 },
       { ["no-system-secrets"] = read("no-system-secrets") }))

@@ -123,6 +123,7 @@ local function network(lines, profile, try)
   add_block(lines, " addresses no name may lead to (network.deniedResolvedAddresses)", net.deniedAddresses, rule_row)
   add_block(lines, " taken out of responses (network.stripResponseHeaders)", net.stripResponseHeaders, row)
   for _, item in ipairs(require("srt.ways").rows(net, try)) do lines[#lines + 1] = row_of(item) end
+  add_block(lines, " terminated (network.tlsTerminate)", require("srt.tls_lint").rows(net), row_of)
   for _, name in ipairs(require("srt.profile").CALLBACKS) do
     add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
@@ -241,7 +242,7 @@ function check.data(profile)
     network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
       allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, ambiguousRequestTarget = net.ambiguousRequestTarget,
       requireHostMatch = net.requireHostMatch, stripResponseHeaders = net.stripResponseHeaders,
-      waysOut = json.object(require("srt.ways").data(net)),
+      tlsTerminate = require("srt.tls_lint").data(net), waysOut = json.object(require("srt.ways").data(net)),
       allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
       deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
@@ -285,9 +286,7 @@ function check.main(args, ctx)
     if options.json then
       results[i] = result_of(file, profile, problems)
     else
-      if profile then
-        ctx.out(check.text(file, profile, ctx.redirects))
-      end
+      if profile then ctx.out(check.text(file, profile, ctx.redirects)) end
       ctx.err(report.text(bad, ctx.tty))
     end
   end

@@ -40,14 +40,19 @@ local function usage_error(message)
   return 125
 end
 
--- A profile as `check` wants it: with what can't be enforced yet listed in it.
+-- A profile as `check` wants it: with what can't be enforced yet listed in it, and certificates that can't be used.
 local function load_for_check(program)
   local session = require("srt.session")
   return function(path)
     local facts, message = session.facts(program)
     if not facts then return nil, { { file = path, message = message } } end
     local loaded, problems = session.load(facts, path, { lint = true })
-    return loaded and loaded.profile, problems
+    local profile = loaded and loaded.profile
+    local tls = profile and profile.network.tls
+    local made, problem
+    if tls then made, problem = require("srt.termination").make(tls, facts.env) end
+    if tls and not made then table.insert(profile.unenforced, problem) end
+    return profile, problems
   end
 end
 

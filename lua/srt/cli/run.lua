@@ -88,7 +88,10 @@ function run.parse(args)
   return options
 end
 
-local function ours(message) return "srt-lua: " .. message .. "\n" end
+---@param message string|table a problem as srt.report has them
+local function ours(message)
+  return type(message) == "table" and require("srt.report").line(message) .. "\n" or "srt-lua: " .. message .. "\n"
+end
 
 local function fail(ctx, message)
   ctx.err(ours(message))
@@ -120,7 +123,7 @@ local function plan_of(options, facts, temp, identity, loaded)
   local files, why
   if tls then
     loaded.tls, why = require("srt.termination").make(tls, facts.env)
-    if not loaded.tls then return nil, "network.tlsTerminate: " .. why end
+    if not loaded.tls then return nil, why end
     files, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
     if not files then return nil, "network.tlsTerminate: " .. why end
   end
