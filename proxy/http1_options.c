@@ -44,10 +44,8 @@ bool http1_lists_option(const struct proxy_header *headers, size_t count,
  */
 static bool is_of_content(struct proxy_text name)
 {
-	static const char prefix[] = "content-";
-
-	return name.size >= sizeof(prefix) - 1 &&
-	       strncasecmp(name.data, prefix, sizeof(prefix) - 1) == 0;
+	return proxy_text_is(name, "content-encoding") ||
+	       proxy_text_is(name, "content-type");
 }
 
 bool http1_check_options(const struct proxy_header *headers, size_t count,

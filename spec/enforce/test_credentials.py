@@ -37,6 +37,15 @@ class Credentials(Case):
             self.assertNotIn(quoted, got.out)
 
     @as_everyone
+    def test_it_is_not_asked_for_in_parts(self):
+        with Mirrored() as origin:
+            for where in ('-H "X-Token: $TOKEN"', '-d "t=$TOKEN"', '-d "t=$TOKEN" -H "Transfer-Encoding: chunked"'):
+                self.curl("curl -r 0-99 %s %s/" % (where, origin.url), self.policy_for(origin))
+                self.assertNotIn("Range", origin.seen[-1][2])
+            self.curl("curl -r 0-99 %s/" % origin.url, self.policy_for(origin))
+            self.assertEqual("bytes=0-99", origin.seen[-1][2]["Range"])
+
+    @as_everyone
     def test_bodies(self):
         with Mirrored() as origin:
             post = 'curl %s -H "Content-Type: %s" --data-binary "%s" ' + origin.url + "/"
