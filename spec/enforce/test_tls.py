@@ -4,6 +4,7 @@
 The servers are on an address that the policy names without a port, so there is no way to them but the proxy.
 """
 import os
+import ssl
 import time
 
 from lib import Case, as_everyone, main, need
@@ -191,6 +192,21 @@ s.sendall(get("/echo", "name.test:%d")); print(s.recv(1000))"""
                           % (SITE.ours.cert, ADDRESS, SITE.ports["good"]))
         self.assertEqual(1, got.out.count("New, "), got)
         self.assertEqual(5, got.out.count("Reused, "), got)
+
+    def test_sessions_with_servers_are_resumed(self):
+        resumed = []
+
+        def serve(tls):
+            resumed.append(tls.session_reused)
+            read_head(tls)
+            tls.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+            tls.unwrap()
+
+        with Scripted(SITE, serve) as server:
+            server.context.options |= ssl.OP_NO_TICKET
+            url = "https://%s:%d/" % (ADDRESS, server.port)
+            self.good(self.inside("; ".join([self.curl(url)] * 3), hosts=["%s:%d" % (ADDRESS, server.port)]), "okokok")
+        self.assertEqual(resumed, [False, True, True])
 
     def test_renegotiation(self):
         got = self.inside("(sleep 1; echo R; sleep 1) | " + need("openssl") + " s_client -tls1_2 -connect %s:%d -proxy "
