@@ -200,6 +200,24 @@ class Policies(BadInput):
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 
     @as_everyone
+    def test_strict(self):
+        """What is only warned of otherwise stops a run."""
+        self.write("w/one", "x")
+        os.link(self.path("w/one"), self.path("w/two"))
+        weak = "filesystem = { denyRead = { 'one' } }"
+        got = self.run_sh("echo ran", "{ %s }" % weak)
+        self.assertEqual((0, "ran\n"), (got.code, got.out), got)
+        self.assertIn("warning: ", got.err, got)
+        got = self.run_sh("echo ran", "{ strict = true, %s }" % weak)
+        self.assertEqual((125, ""), (got.code, got.out), got)
+        self.assertIn("strict = true: nothing was run", got.err, got)
+        got = self.run_sh("echo ran", "{ strict = true }", env={"SRT_LUA_FAKE_LANDLOCK_ABI": "3"})
+        self.assertEqual((125, ""), (got.code, got.out), got)
+        self.assertIn("Landlock", got.err, got)
+        got = self.run_sh("echo ran", "{ strict = true, filesystem = { denyRead = { 'none' } } }")
+        self.assertEqual((0, "ran\n"), (got.code, got.out), got)
+
+    @as_everyone
     def test_policies_that_never_end(self):
         for text, word in (("while true do end", "budget"), ("while true do pcall(function() while true do end end) end",
                                                              "budget"),

@@ -226,11 +226,18 @@ local function prepare(ctx, options, sandbox)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
+  if loaded.profile.strict and #loaded.profile.warnings > 0 then
+    return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
+  end
   loaded.vault, message = require("srt.secrets").open(loaded.profile, facts.env)
   if message then return nil, ours(message) end
   local plan
   plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded)
   if not plan then return nil, ours(message) end
+  if loaded.profile.strict and not (plan.landlock and plan.scopeSignals) then
+    return nil, ours("strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
+      .. "and no allowNestedUserNamespaces)")
+  end
   loaded.took = sys.clock() - begun
   return plan, loaded, folders
 end
