@@ -15,7 +15,7 @@ from test_create_guard import agents
 
 CLIENT, SERVER = (shutil.copy(pathlib.Path(__file__).with_name(name), PUBLIC)
                   for name in ("unix_client.py", "unix_server.py"))
-RACES = "100000" if LONG else "10000"
+RACES = "100000" if LONG else "3000"
 
 
 def policy(*sockets, more=""):
