@@ -37,16 +37,6 @@ static uint64_t spare_caps(const struct plan *plan)
 	return caps;
 }
 
-static uint64_t network_of(int socket)
-{
-	uint64_t cookie = 0;
-	socklen_t size = sizeof(cookie);
-
-	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size)
-		       ? 0
-		       : cookie;
-}
-
 /* Makes the calling process an agent that holds nothing it does not need. */
 static int settle(const struct plan *plan, struct guard *guard, int socket)
 {
@@ -68,7 +58,7 @@ static int settle(const struct plan *plan, struct guard *guard, int socket)
 		.caps = plan->id.caps,
 		.umask = umask(022),
 		.sockets = &plan->sockets,
-		.network = network_of(socket),
+		.network = socket_network(socket),
 		.view = { .notify = &guard->notify,
 			  .self = getpid(),
 			  .powers = guard_powers,

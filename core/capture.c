@@ -11,15 +11,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "core/system.h"
+
 extern char **environ;
-
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
 
 static int spawn(char *const *argv, int output, pid_t *pid)
 {
@@ -52,7 +46,7 @@ static ssize_t read_until(int fd, long long deadline, char *out, size_t room)
 	char more;
 
 	for (;;) {
-		long long left = deadline - now_ms();
+		long long left = deadline - sys_now_ms();
 		struct pollfd ready = { .fd = fd, .events = POLLIN };
 		bool full = used == room;
 		ssize_t size;
@@ -85,7 +79,7 @@ static int await(pid_t pid, long long deadline, int *status)
 			return 0;
 		if (ended < 0 && errno != EINTR)
 			return -errno;
-		if (now_ms() >= deadline)
+		if (sys_now_ms() >= deadline)
 			return -ETIMEDOUT;
 		nanosleep(&pause, NULL);
 	}
@@ -117,7 +111,7 @@ static int judge(int error, int status, int timeout_ms, const char *name,
 int capture_run(char *const *argv, int timeout_ms, char *out, size_t *size,
 		struct failure *failure)
 {
-	long long deadline = now_ms() + timeout_ms;
+	long long deadline = sys_now_ms() + timeout_ms;
 	owned_fd int from = -1, to = -1;
 	int pair[2], error, status = 0;
 	ssize_t bytes;

@@ -106,17 +106,13 @@ static bool any_runs(void)
 }
 
 /* Where there is no memory for them, they go on with the others. */
-static void note_asleep(struct freeze *freeze)
+static void note_asleep(struct freeze *freeze, const struct list *list)
 {
-	struct list list = { 0 };
-
-	(void)list_processes(&list);
-	freeze->asleep = calloc(list.count + 1, sizeof(*freeze->asleep));
+	freeze->asleep = calloc(list->count + 1, sizeof(*freeze->asleep));
 	freeze->count = 0;
-	for (size_t i = 0; freeze->asleep && i < list.count; i++)
-		if (is_stopped(&list.items[i]))
-			freeze->asleep[freeze->count++] = list.items[i].pid;
-	free(list.items);
+	for (size_t i = 0; freeze->asleep && i < list->count; i++)
+		if (is_stopped(&list->items[i]))
+			freeze->asleep[freeze->count++] = list->items[i].pid;
 }
 
 /* A child is never older than its parent, whoever that is by now. */
@@ -129,6 +125,13 @@ static int younger_first(const void *a, const void *b)
 	return x->pid < y->pid ? 1 : -1;
 }
 
+static void sort_by_age(struct list *list)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items),
+		      younger_first);
+}
+
 static int by_pid(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
@@ -138,6 +141,8 @@ static int by_pid(const void *a, const void *b)
 
 static void mark_parents(struct list *list)
 {
+	if (!list->count)
+		return;
 	qsort(list->items, list->count, sizeof(*list->items), by_pid);
 	for (size_t i = 0; i < list->count; i++) {
 		struct process key = { .pid = list->items[i].parent };
@@ -153,19 +158,14 @@ static void mark_parents(struct list *list)
  * Who waits for children is stopped before them: a shell that still ran would
  * take their stop for the user's.
  */
-static void stop_parents(void)
+static void stop_parents(struct list *list)
 {
-	struct list list = { 0 };
 	int looks = LOOKS;
 
-	(void)list_processes(&list);
-	if (list.count) {
-		mark_parents(&list);
-		qsort(list.items, list.count, sizeof(*list.items),
-		      younger_first);
-	}
-	for (size_t i = list.count; i-- > 0;) {
-		struct process *now = &list.items[i];
+	mark_parents(list);
+	sort_by_age(list);
+	for (size_t i = list->count; i-- > 0;) {
+		struct process *now = &list->items[i];
 
 		if (!now->is_parent)
 			continue;
@@ -173,16 +173,19 @@ static void stop_parents(void)
 		while (read_stat(now->pid, now) && may_run(now) && looks-- > 0)
 			poll(NULL, 0, LOOK_MS);
 	}
-	free(list.items);
 }
 
 void freeze_all(struct freeze *freeze)
 {
+	struct list list = { 0 };
+
 	if (freeze->frozen)
 		return;
-	note_asleep(freeze);
+	(void)list_processes(&list);
+	note_asleep(freeze, &list);
 	freeze->frozen = true;
-	stop_parents();
+	stop_parents(&list);
+	free(list.items);
 	kill(-1, SIGSTOP);
 	for (int look = 0; look < LOOKS && any_runs(); look++)
 		poll(NULL, 0, LOOK_MS);
@@ -205,9 +208,7 @@ void freeze_end(struct freeze *freeze)
 	freeze->frozen = false;
 	if (!list_processes(&list))
 		kill(-1, SIGCONT);
-	if (list.count)
-		qsort(list.items, list.count, sizeof(*list.items),
-		      younger_first);
+	sort_by_age(&list);
 	for (size_t i = 0; i < list.count; i++)
 		if (!was_asleep(freeze, list.items[i].pid))
 			kill(list.items[i].pid, SIGCONT);

@@ -48,6 +48,18 @@ void guard_raise(const struct guard *guard, int cap, bool on);
 void guard_powers(void *guard, bool on);
 
 /**
+ * guard_look() - copy a call, with these powers where it takes them
+ *
+ * A process that is not dumpable, or any where Yama restricts looking into
+ * others, shows itself to CAP_SYS_PTRACE only.
+ * @copy: fills @call and @caller; called a second time where it was not let
+ */
+int guard_look(struct guard *guard,
+	       int (*copy)(struct guard *guard, void *call,
+			   struct notify_caller *caller),
+	       void *call, struct notify_caller *caller);
+
+/**
  * guard_become() - make ours what the caller has: umask, no capability more
  * Return: 0 or -EPERM.
  */

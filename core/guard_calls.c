@@ -113,9 +113,10 @@ static int copy_name(const struct guard *guard, struct call *call, int i)
 }
 
 /* Everything is read here, once. */
-static int copy_call(struct guard *guard, struct call *call,
+static int copy_call(struct guard *guard, void *data,
 		     struct notify_caller *caller)
 {
+	struct call *call = data;
 	const struct layout *layout = call->layout;
 	int error = notify_status(&guard->notify, guard->view.thread, caller);
 
@@ -130,23 +131,6 @@ static int copy_call(struct guard *guard, struct call *call,
 		call->base[i] = -1;
 		error = copy_name(guard, call, i);
 	}
-	return error;
-}
-
-/*
- * A process that is not dumpable, or any where Yama restricts looking into
- * others, shows itself to CAP_SYS_PTRACE only.
- */
-static int copy_with_powers(struct guard *guard, struct call *call,
-			    struct notify_caller *caller)
-{
-	int error = copy_call(guard, call, caller);
-
-	if (error != -EPERM && error != -EACCES)
-		return error;
-	guard_powers(guard, true);
-	error = copy_call(guard, call, caller);
-	guard_powers(guard, false);
 	return error;
 }
 
@@ -171,28 +155,11 @@ static int refuse(const struct guard *guard, const struct guard_place *place,
 static int link_source(struct guard *guard, struct call *call)
 {
 	struct guard_place *old = &call->place[0];
-	bool follow = call->flags & AT_SYMLINK_FOLLOW;
-	struct stat st;
-	int error, fd;
 
 	if ((call->flags & AT_EMPTY_PATH) && !old->text[0])
 		return fcntl(call->base[0], F_DUPFD_CLOEXEC, 0);
-	error = guard_place_find(&guard->view, call->base[0], old);
-	call->base[0] = -1;
-	for (int links = 0; !error && follow; links++) {
-		if (fstatat(old->dir, old->name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISLNK(st.st_mode))
-			break;
-		error = links < 40 ? guard_place_follow(&guard->view, old, &st)
-				   : -ELOOP;
-	}
-	if (error < 0)
-		return error;
-	if (error && guard_place_resolvers(&guard->view, old))
-		return -EACCES;
-	fd = openat(old->dir, old->name,
-		    O_PATH | O_CLOEXEC | (error ? 0 : O_NOFOLLOW));
-	return fd < 0 ? -errno : fd;
+	return guard_place_open(&guard->view, steal_fd(&call->base[0]), old,
+				call->flags & AT_SYMLINK_FOLLOW);
 }
 
 static int do_link(struct guard *guard, struct call *call)
@@ -316,7 +283,7 @@ void guard_serve(struct guard *guard)
 		call.place[i].text[0] = '\0';
 	}
 	if (call.layout)
-		error = copy_with_powers(guard, &call, &caller);
+		error = guard_look(guard, copy_call, &call, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
 	guard->view.process = caller.tgid;

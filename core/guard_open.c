@@ -13,7 +13,6 @@
 #include "core/guard_calls.h"
 #include "core/util.h"
 
-#define MAX_LINKS 40
 #define MAX_RACES 100
 #define MAX_WORKERS 128
 #define KNOWN_FLAGS                                                        \
@@ -256,7 +255,7 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		error = open_once(&o, &st, &link);
 		if (link)
-			error = ++links > MAX_LINKS
+			error = ++links > GUARD_MAX_LINKS
 					? -ELOOP
 					: guard_place_follow(&guard->view,
 							     place, &st);

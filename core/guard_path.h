@@ -11,6 +11,9 @@
 
 #include "core/notify.h"
 
+/** Links that one path may lead through, as the kernel counts */
+#define GUARD_MAX_LINKS 40
+
 /**
  * struct guard_view - whose paths they are, and who resolves them
  *
@@ -74,6 +77,30 @@ bool guard_place_special(const struct guard_place *place);
  */
 int guard_place_follow(const struct guard_view *view, struct guard_place *place,
 		       const struct stat *link);
+
+/**
+ * guard_place_open() - the very file that a path leads to
+ *
+ * By hand, as the caller would: no link's text is read twice, /proc/self and
+ * magic links are the caller's.
+ * @base, @place: as of guard_place_find()
+ * @follow: a link as the last component, too
+ * Return: O_PATH descriptor owned by the caller, or -errno.
+ */
+int guard_place_open(const struct guard_view *view, int base,
+		     struct guard_place *place, bool follow);
+
+/**
+ * guard_place_jump() - where a magic link leads: to what is open already
+ *
+ * That asks for the right to look into the process, which a process always has
+ * for itself.
+ * @place: found
+ * @flags: besides O_PATH
+ * Return: as of guard_place_open()
+ */
+int guard_place_jump(const struct guard_view *view,
+		     const struct guard_place *place, int flags);
 
 /** guard_place_own() - is @place in the caller's own folder of /proc? */
 bool guard_place_own(const struct guard_view *view,

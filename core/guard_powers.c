@@ -38,6 +38,21 @@ void guard_powers(void *data, bool on)
 	guard_raise(data, CAP_SYS_PTRACE, on);
 }
 
+int guard_look(struct guard *guard,
+	       int (*copy)(struct guard *guard, void *call,
+			   struct notify_caller *caller),
+	       void *call, struct notify_caller *caller)
+{
+	int error = copy(guard, call, caller);
+
+	if (error != -EPERM && error != -EACCES)
+		return error;
+	guard_powers(guard, true);
+	error = copy(guard, call, caller);
+	guard_powers(guard, false);
+	return error;
+}
+
 int guard_become(struct guard *guard, const struct notify_caller *caller)
 {
 	uint64_t caps = caller->caps & guard->keep;

@@ -8,7 +8,6 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/freeze.h"
@@ -38,14 +37,6 @@ struct init {
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
 
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 static void tell(struct init *init, enum message_kind kind, int value)
 {
 	struct message message = { .kind = kind, .value = value };
@@ -61,7 +52,7 @@ static bool shares_group(const struct init *init)
 
 static void host_reports(struct init *init, int sig)
 {
-	long long now = now_ms();
+	long long now = sys_now_ms();
 
 	if (sig <= 0 || sig >= NSIG)
 		return;
@@ -87,7 +78,7 @@ static void got_ourselves(struct init *init,
 	else if (init->forward_at[sig])
 		init->forward_at[sig] = 0;
 	else
-		init->own_at[sig] = now_ms();
+		init->own_at[sig] = sys_now_ms();
 }
 
 static void read_signals(struct init *init)
@@ -101,7 +92,7 @@ static void read_signals(struct init *init)
 /* Hands on what is due; returns milliseconds to the next, or -1. */
 static int forward_due(struct init *init)
 {
-	long long now = now_ms(), next = -1;
+	long long now = sys_now_ms(), next = -1;
 
 	for (int sig = 1; sig < NSIG; sig++) {
 		long long at = init->forward_at[sig];

@@ -44,6 +44,7 @@ void netlink_begin(struct netlink *batch, uint16_t type, uint16_t flags,
 	message->nlmsg_type = type;
 	message->nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags);
 	memcpy(rest, header, size);
+	batch->answers += (flags & NLM_F_ACK) != 0;
 	batch->at = at;
 	close_message(batch);
 }
@@ -113,9 +114,10 @@ static size_t count_answers(const char *bytes, size_t size, int *error)
 	return count;
 }
 
-int netlink_talk(const struct netlink *batch, int protocol, size_t answers)
+int netlink_talk(const struct netlink *batch, int protocol)
 {
 	owned_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	size_t answers = batch->answers;
 	_Alignas(8) char bytes[8192];
 	int error = 0;
 

@@ -9,7 +9,8 @@
 
 /**
  * struct netlink - requests to one part of the kernel
- * @at: of the message that is open, while @open
+ * @at: of the message that is open
+ * @answers: how many of them asked for one (NLM_F_ACK)
  * @failed: there was no room; netlink_talk() refuses
  *
  * A library (libmnl, libnftnl) would be loaded at every start, which costs more
@@ -19,6 +20,7 @@ struct netlink {
 	_Alignas(8) unsigned char bytes[4096];
 	size_t size;
 	size_t at;
+	size_t answers;
 	bool failed;
 };
 
@@ -46,10 +48,9 @@ void netlink_unnest(struct netlink *batch, size_t nest);
 /**
  * netlink_talk() - send all requests and read their acknowledgements
  * @protocol: NETLINK_ROUTE, ...
- * @answers: how many requests asked for one (NLM_F_ACK)
  * Context: CAP_NET_ADMIN in the network namespace.
  * Return: 0, or the first failure as -errno.
  */
-int netlink_talk(const struct netlink *batch, int protocol, size_t answers);
+int netlink_talk(const struct netlink *batch, int protocol);
 
 #endif

@@ -207,7 +207,7 @@ static int translate(const struct redirect *redirect,
 	rule_own(&b, NFPROTO_IPV6, &own->v6, sizeof(own->v6));
 	rule_tcp(&b, redirect->port);
 	batch_edge(&b, NFNL_MSG_BATCH_END);
-	return netlink_talk(&b, NETLINK_NETFILTER, 7);
+	return netlink_talk(&b, NETLINK_NETFILTER);
 }
 
 static int add_address(int family, const void *address, size_t size)
@@ -225,7 +225,7 @@ static int add_address(int family, const void *address, size_t size)
 		      sizeof(header));
 	netlink_put(&b, IFA_LOCAL, address, size);
 	netlink_put(&b, IFA_ADDRESS, address, size);
-	return netlink_talk(&b, NETLINK_ROUTE, 1);
+	return netlink_talk(&b, NETLINK_ROUTE);
 }
 
 static int add_default_route(int family, const void *address, size_t size)
@@ -245,7 +245,7 @@ static int add_default_route(int family, const void *address, size_t size)
 		      sizeof(header));
 	netlink_put(&b, RTA_OIF, &device, sizeof(device));
 	netlink_put(&b, RTA_PREFSRC, address, size);
-	return netlink_talk(&b, NETLINK_ROUTE, 1);
+	return netlink_talk(&b, NETLINK_ROUTE);
 }
 
 /* Not compiled in, switched off at boot, or by sysctl(8): no address then, and

@@ -14,13 +14,12 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/socket_rules.h"
+#include "core/system.h"
 #include "core/util.h"
 
-#define MAX_LINKS 40
 #define MAX_WAITING 512
 #define SRT_ST_RDONLY 1
 #define PATH_AT offsetof(struct sockaddr_un, sun_path)
@@ -47,6 +46,16 @@ struct connecting {
 bool socket_serves(int number)
 {
 	return number == SYS_connect || number == SYS_listen;
+}
+
+uint64_t socket_network(int socket)
+{
+	uint64_t cookie = 0;
+	socklen_t size = sizeof(cookie);
+
+	return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size)
+		       ? 0
+		       : cookie;
 }
 
 static int option(int socket, int name)
@@ -133,9 +142,10 @@ static int take_socket(struct guard *guard, struct connecting *c,
 }
 
 /* Everything is read here, once. */
-static int copy_call(struct guard *guard, struct connecting *c,
+static int copy_call(struct guard *guard, void *call,
 		     struct notify_caller *caller)
 {
+	struct connecting *c = call;
 	int error;
 
 	release(c);
@@ -152,66 +162,17 @@ static int copy_call(struct guard *guard, struct connecting *c,
 	return c->base < 0 ? c->base : 0;
 }
 
-/* Who hides shows itself to CAP_SYS_PTRACE only. */
-static int copy_with_powers(struct guard *guard, struct connecting *c,
-			    struct notify_caller *caller)
-{
-	int error = copy_call(guard, c, caller);
-
-	if (error != -EPERM && error != -EACCES)
-		return error;
-	guard_powers(guard, true);
-	error = copy_call(guard, c, caller);
-	guard_powers(guard, false);
-	return error;
-}
-
-/* A magic link leads to a file that is open already, here or there. */
-static int open_magic(struct guard *guard, const struct guard_place *place)
-{
-	bool own = guard_place_own(&guard->view, place);
-	int fd;
-
-	if (guard_place_resolvers(&guard->view, place))
-		return -EACCES;
-	if (own)
-		guard_powers(guard, true);
-	fd = openat(place->dir, place->name, O_PATH | O_CLOEXEC);
-	fd = fd < 0 ? -errno : fd;
-	if (own)
-		guard_powers(guard, false);
-	return fd;
-}
-
 /* By hand, as the caller would: /proc/self is the caller's. */
-static int walk_to_file(struct connecting *c, struct stat *st)
+static int walk_to_file(struct connecting *c)
 {
 	struct guard_view *view = &c->guard->view;
-	struct guard_place *place = &c->place;
 	struct notify_caller caller = { 0 };
 	int error = notify_status(&c->guard->notify, view->thread, &caller);
 
 	view->process = caller.tgid;
-	if (!error)
-		error = guard_place_find(view, steal_fd(&c->base), place);
-	for (int links = 0; !error; links++) {
-		owned_fd int fd = openat(place->dir, place->name,
-					 O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-		if (fd < 0 || fstat(fd, st))
-			return -errno;
-		if (!S_ISLNK(st->st_mode))
-			return steal_fd(&fd);
-		error = links < MAX_LINKS ? guard_place_follow(view, place, st)
-					  : -ELOOP;
-	}
-	if (error == 1)
-		error = open_magic(c->guard, place);
-	if (error >= 0 && fstat(error, st)) {
-		close(error);
-		return -EACCES;
-	}
-	return error;
+	return error ? error
+		     : guard_place_open(view, steal_fd(&c->base), &c->place,
+					true);
 }
 
 /*
@@ -230,7 +191,11 @@ static int open_file(struct connecting *c, struct stat *st)
 
 	if (fd >= 0 && !fstat(fd, st) && S_ISSOCK(st->st_mode))
 		return steal_fd(&fd);
-	return walk_to_file(c, st);
+	cleanup_fd_(&fd);
+	fd = walk_to_file(c);
+	if (fd >= 0 && fstat(fd, st))
+		return -errno;
+	return steal_fd(&fd);
 }
 
 /* What a descriptor of ours is called in /proc. */
@@ -263,14 +228,6 @@ static int try_connect(const struct connecting *c)
 	return connect(c->socket, &c->address.any, c->size) ? -errno : 0;
 }
 
-static long long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
-}
-
 /* When the socket gives up by SO_SNDTIMEO; 0 for never. */
 static long long gives_up_at(int socket)
 {
@@ -280,7 +237,7 @@ static long long gives_up_at(int socket)
 	if (getsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, &size) ||
 	    (!time.tv_sec && !time.tv_usec))
 		return 0;
-	return now_ms() + time.tv_sec * 1000LL + time.tv_usec / 1000;
+	return sys_now_ms() + time.tv_sec * 1000LL + time.tv_usec / 1000;
 }
 
 static _Noreturn void wait_in_connect(const struct connecting *c)
@@ -291,7 +248,7 @@ static _Noreturn void wait_in_connect(const struct connecting *c)
 	do {
 		error = connect(c->socket, &c->address.any, c->size) ? -errno
 								     : 0;
-		if (error == -EINTR && end && now_ms() >= end)
+		if (error == -EINTR && end && sys_now_ms() >= end)
 			error = c->address.any.sa_family == AF_UNIX
 					? -EAGAIN
 					: -EINPROGRESS;
@@ -341,13 +298,7 @@ static int connect_path(struct connecting *c)
 /* Abstract names are those of a socket's network namespace. */
 static bool is_of_sandbox(const struct guard *guard, int socket)
 {
-	uint64_t cookie = 0;
-	socklen_t size = sizeof(cookie);
-
-	return guard->network &&
-	       !getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie,
-			   &size) &&
-	       cookie == guard->network;
+	return guard->network && socket_network(socket) == guard->network;
 }
 
 static int do_connect(struct connecting *c)
@@ -391,7 +342,7 @@ void socket_serve(struct guard *guard)
 
 	c.guard = guard;
 	c.socket = c.base = c.place.dir = -1;
-	error = copy_with_powers(guard, &c, &caller);
+	error = guard_look(guard, copy_call, &c, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
 	if (!error && guard->keep)

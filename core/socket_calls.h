@@ -5,6 +5,9 @@
 
 #include "core/guard.h"
 
+/** socket_network() - cookie of a socket's network namespace; 0 for unknown */
+uint64_t socket_network(int socket);
+
 /** socket_serves() - is it one of these calls? */
 bool socket_serves(int number);
 

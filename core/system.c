@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/util.h"
@@ -193,6 +194,14 @@ void sys_forget_environment(void)
 	}
 	if (kept)
 		*kept = NULL;
+}
+
+long long sys_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
 bool sys_missing(const char *feature)

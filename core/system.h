@@ -62,6 +62,9 @@ int sys_write_file(const char *path, const char *text);
 /** sys_close_all_but() - close every descriptor from @from up but @keep */
 void sys_close_all_but(int from, const int *keep, size_t count);
 
+/** sys_now_ms() - milliseconds of a clock that only goes forward */
+long long sys_now_ms(void);
+
 /** sys_missing() - does the test hook SRT_LUA_FAKE_MISSING name @feature? */
 bool sys_missing(const char *feature);
 

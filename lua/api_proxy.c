@@ -130,6 +130,26 @@ static const char *string_of(lua_State *L, int table, const char *name)
 	return text_of(L, table, name).data;
 }
 
+static bool flag_of(lua_State *L, int table, const char *name)
+{
+	bool flag;
+
+	lua_getfield(L, table, name);
+	flag = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return flag;
+}
+
+static lua_Integer number_of(lua_State *L, int table, const char *name)
+{
+	lua_Integer number;
+
+	lua_getfield(L, table, name);
+	number = lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	return number;
+}
+
 /* The way out: {host=, port=} or {socket=}, authorization= or nil. */
 static const struct proxy_via *via_of(lua_State *L, int table)
 {
@@ -146,8 +166,7 @@ static const struct proxy_via *via_of(lua_State *L, int table)
 		.socket = string_of(L, from, "socket"),
 		.authorization = string_of(L, from, "authorization"),
 	};
-	lua_getfield(L, from, "port");
-	via->port = (uint16_t)lua_tointeger(L, -1);
+	via->port = (uint16_t)number_of(L, from, "port");
 	return via;
 }
 
@@ -202,26 +221,19 @@ static void read_verdict(lua_State *L, bool response,
 	verdict->advice = string_of(L, table, "advice");
 	verdict->title = string_of(L, table, "title");
 	verdict->body = text_of(L, table, "body");
-	lua_getfield(L, table, "status");
-	verdict->status = (unsigned int)lua_tointeger(L, -1);
 	luaL_checkstack(L, 8, "verdict too large");
-	lua_getfield(L, table, "terminate");
-	verdict->terminate = lua_toboolean(L, -1);
-	lua_getfield(L, table, "inspect");
-	verdict->inspect = lua_toboolean(L, -1);
-	lua_getfield(L, table, "refuseOpaque");
-	verdict->refuse_opaque = lua_toboolean(L, -1);
-	lua_getfield(L, table, "port");
-	verdict->port = (uint16_t)lua_tointeger(L, -1);
+	verdict->status = (unsigned int)number_of(L, table, "status");
+	verdict->port = (uint16_t)number_of(L, table, "port");
+	verdict->terminate = flag_of(L, table, "terminate");
+	verdict->inspect = flag_of(L, table, "inspect");
+	verdict->refuse_opaque = flag_of(L, table, "refuseOpaque");
+	verdict->respond = flag_of(L, table, "respond");
 	read_edits(L, table, verdict);
 	lua_getfield(L, table, "fill");
 	verdict->fill = api_substitute(L, -1);
 	lua_getfield(L, table, "scrub");
 	verdict->scrub = api_substitute(L, -1);
-	lua_getfield(L, table, "respond");
-	verdict->respond = lua_toboolean(L, -1);
-	lua_getfield(L, table, "allow");
-	allow = lua_toboolean(L, -1) && (response || verdict->host);
+	allow = flag_of(L, table, "allow") && (response || verdict->host);
 	/* Last: an error before this leaves a denial, and no reference. */
 	if (allow && !response && lua_getfield(L, table, "review") > LUA_TNIL) {
 		verdict->token = luaL_ref(L, LUA_REGISTRYINDEX);
