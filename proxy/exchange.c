@@ -41,11 +41,7 @@ void exchange_free(struct exchange *exchange)
 		exchange->ask.client->proxy->tunnel_count--;
 	if (exchange->terminated)
 		exchange->ask.client->proxy->tls->count--;
-	if (exchange->up) {
-		exchange->up->owner = NULL;
-		exchange->up->wake = NULL;
-		stream_close(exchange->up, false);
-	}
+	upstream_drop(exchange);
 	exchange_forget(exchange);
 	pbuf_free(&exchange->forward);
 	pbuf_free(&exchange->announced);

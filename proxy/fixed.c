@@ -62,11 +62,6 @@ void fixed_begin(struct client *client, const struct fixed *to)
 	}
 }
 
-static void on_wake(void *owner)
-{
-	client_pump(owner);
-}
-
 void proxy_opened(struct proxy_ask *ask, int fd)
 {
 	struct client *client = ask->client;
@@ -74,10 +69,7 @@ void proxy_opened(struct proxy_ask *ask, int fd)
 
 	ask->open = false;
 	if (stream) {
-		client->exchange->up = stream;
-		stream->owner = client;
-		stream->wake = on_wake;
-		stream->large = true;
+		upstream_take(client, stream);
 		client_enter(client, CLIENT_TUNNEL);
 		client_pump(client);
 		return;

@@ -369,6 +369,9 @@ void upstream_open(struct client *client);
 /** upstream_dial() - a new connection, whatever is kept */
 void upstream_dial(struct client *client);
 
+/** upstream_take() - a connection becomes the other side of the exchange */
+void upstream_take(struct client *client, struct stream *up);
+
 /** upstream_begin() - the connection is ready: the request goes up */
 void upstream_begin(struct client *client);
 
@@ -382,6 +385,9 @@ bool upstream_retry(struct client *client);
 
 /** upstream_release() - the response is complete: keep the connection or not */
 void upstream_release(struct client *client);
+
+/** upstream_drop() - close the connection without a word to the client */
+void upstream_drop(struct exchange *exchange);
 
 /* peek.c: tunnels that are not to stay unread */
 
@@ -419,8 +425,6 @@ void shake_up_expire(struct client *client);
 
 /** shake_fail() - an alert in clear text, before there is TLS; then the end */
 void shake_fail(struct client *client, unsigned char alert, const char *cause);
-/** upstream_drop() - close the connection without a word to the client */
-void upstream_drop(struct exchange *exchange);
 
 /* forward_head.c: what goes up first */
 

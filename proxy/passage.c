@@ -2,11 +2,6 @@
 /* Clients handed to a proxy of the user's own, byte for byte, unasked. */
 #include "proxy/internal.h"
 
-static void on_wake(void *owner)
-{
-	client_pump(owner);
-}
-
 static void on_dialled(void *owner, const struct dial_result *result)
 {
 	struct client *client = owner;
@@ -18,10 +13,7 @@ static void on_dialled(void *owner, const struct dial_result *result)
 		client_close(client, true);
 		return;
 	}
-	exchange->up = result->stream;
-	exchange->up->owner = client;
-	exchange->up->wake = on_wake;
-	exchange->up->large = true;
+	upstream_take(client, result->stream);
 	client_enter(client, CLIENT_TUNNEL);
 	client_pump(client);
 }

@@ -84,12 +84,8 @@ static void add_fields(struct pbuf *out, const struct reply *reply)
 	if (reply->status == 405)
 		pbuf_format(out, "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
 				 "OPTIONS, CONNECT\r\n");
-	for (size_t i = 0; i < reply->set_count; i++) {
-		pbuf_text_add(out, reply->set[i].name);
-		pbuf_add(out, ": ", 2);
-		pbuf_text_add(out, reply->set[i].value);
-		pbuf_add(out, "\r\n", 2);
-	}
+	for (size_t i = 0; i < reply->set_count; i++)
+		head_add(out, &reply->set[i]);
 }
 
 void reply_send(struct client *client, const struct reply *reply, bool close)

@@ -94,8 +94,13 @@ static void finish(struct client *client)
 	struct exchange *exchange = client->exchange;
 	size_t from;
 
-	(void)scrub_piece(&exchange->scrub, &client->stream,
-			  exchange->chunk_down, (struct proxy_text){ 0 }, true);
+	/* Also where a piece before this found no memory. */
+	if (!scrub_piece(&exchange->scrub, &client->stream,
+			 exchange->chunk_down, (struct proxy_text){ 0 },
+			 true)) {
+		forward_fail(client, 502, "has no memory");
+		return;
+	}
 	from = client->stream.out.size;
 	forward_end(&client->stream.out, exchange->chunk_down,
 		    &exchange->answer_trailers, NULL, &client->proxy->strip);

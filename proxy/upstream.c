@@ -7,6 +7,14 @@ static void on_wake(void *owner)
 	client_pump(owner);
 }
 
+void upstream_take(struct client *client, struct stream *up)
+{
+	client->exchange->up = up;
+	up->owner = client;
+	up->wake = on_wake;
+	up->large = true;
+}
+
 static void tunnel_open(struct client *client)
 {
 	static const char done[] =
@@ -46,10 +54,7 @@ static void use(struct client *client, struct stream *up)
 {
 	struct exchange *exchange = client->exchange;
 
-	exchange->up = up;
-	up->owner = client;
-	up->wake = on_wake;
-	up->large = true;
+	upstream_take(client, up);
 	if (exchange->request.connect) {
 		tunnel_open(client);
 		return;

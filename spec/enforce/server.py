@@ -17,7 +17,8 @@ class Listening:
     def __enter__(self):
         self.socket = self.listen()
         self.port = self.socket.getsockname()[1] if self.socket.family != socket.AF_UNIX else None
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepting = threading.Thread(target=self.accept, daemon=True)
+        self.accepting.start()
         return self
 
     def accept(self):
@@ -29,6 +30,9 @@ class Listening:
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
     def __exit__(self, *_):
+        # Closing alone wakes nobody in accept(), and a signal restarts that by number: on the next server's socket.
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()
         self.socket.close()
 
 

@@ -11,7 +11,7 @@ import time
 
 import lib
 from lib import BINARY, Case, as_everyone, main, need
-from server import ADDRESS, Origin
+from server import ADDRESS, Listening, Origin
 
 # ssh wants its user to have an account.
 if os.geteuid() == 0:
@@ -21,29 +21,15 @@ PROXIES = {"http": "http://127.0.0.1:3128", "socks5h": "socks5h://127.0.0.1:1080
 REASON = "SSH is blocked here; use an https:// remote"
 
 
-class Peer:
+class Peer(Listening):
     """A TCP server that hands each connection to a function in a thread."""
 
-    def __init__(self, serve):
-        self.socket = socket.create_server((ADDRESS, 0))
-        self.port = self.socket.getsockname()[1]
-        self.serve = serve
+    def __init__(self, answer):
+        self.answer = answer
 
-    def __enter__(self):
-        threading.Thread(target=self.run, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def run(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            with connection:
-                self.serve(connection)
+    def serve(self, connection):
+        with connection:
+            self.answer(connection)
 
 
 def until_end(connection):

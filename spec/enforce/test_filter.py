@@ -3,7 +3,9 @@
 import ast
 import gzip
 import resource
+import socket
 import time
+import unittest
 import zlib
 
 from filtering import CLIENT, Scripted, answer, bomb, chunks, raw_deflate
@@ -35,6 +37,16 @@ class Filter(Case):
         if length:
             head.append("Content-Length: %d" % len(body))
         return "\r\n".join(head + ["", ""]).encode() + body
+
+
+class Origins(unittest.TestCase):
+    def test_one_that_is_over_takes_nothing_more(self):
+        """What waits in accept() when its socket is closed takes connections of the next one, once a signal has come."""
+        with Scripted() as origin:
+            pass
+        self.assertFalse(origin.accepting.is_alive())
+        with self.assertRaises(ConnectionRefusedError):
+            socket.create_connection((ADDRESS, origin.port))
 
 
 SHOW = """filterRequest = function(req)

@@ -211,11 +211,10 @@ class HandedOver(Parents):
     @as_everyone
     def test_proxies_of_the_user(self):
         """Byte for byte: what the lists deny passes, and the other port stays under them."""
-        with Origin() as origin, self.parent() as own:
-            own.socket.close()
-            own.socket = socket.create_server(("127.0.0.1", 0))
-            threading.Thread(target=own.accept, daemon=True).start()
-            policy = '{ network = { deniedDomains = { "far.test" }, httpProxyPort = %d } }' % own.socket.getsockname()[1]
+        own = self.parent()
+        own.listen = lambda: socket.create_server(("127.0.0.1", 0))
+        with Origin() as origin, own:
+            policy = '{ network = { deniedDomains = { "far.test" }, httpProxyPort = %d } }' % own.port
             got = self.curl("http://far.test:%d/x" % origin.port, policy)
             self.assertEqual("hello from /x\n", got.out, got)
             self.assertIn("decide nothing there", got.err)

@@ -6,11 +6,10 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import threading
 import time
 
 from lib import need
-from server import ADDRESS
+from server import ADDRESS, Listening
 
 NAME = "localhost"
 
@@ -129,38 +128,21 @@ class Site:
         shutil.rmtree(self.folder)
 
 
-class Scripted:
-    """A TLS 1.2 server: serve(connection) in a thread for each."""
+class Scripted(Listening):
+    """A TLS 1.2 server: talk(connection) in a thread for each."""
 
-    def __init__(self, site, serve):
+    def __init__(self, site, talk):
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(site.good + ".pem", site.good + ".key")
         self.context.maximum_version = ssl.TLSVersion.TLSv1_2
-        self.serve = serve
+        self.talk = talk
 
-    def __enter__(self):
-        self.socket = socket.create_server((ADDRESS, 0), backlog=64)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-        return self
-
-    def accept(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.shake, args=(connection,), daemon=True).start()
-
-    def shake(self, connection):
+    def serve(self, connection):
         try:
             with self.context.wrap_socket(connection, server_side=True) as tls:
-                self.serve(tls)
+                self.talk(tls)
         except OSError:
             pass
-
-    def __exit__(self, *_):
-        self.socket.close()
 
 
 def read_head(connection):
