@@ -135,6 +135,7 @@ function decide_net.nobody()
 end
 
 local ANY_NAME = "name"
+local by_request -- loaded with the first one
 
 ---Decides a request: its connection first, then the filterRequest chain.
 ---@param question table {method, scheme, host, port, path, query, target, headers = list of {name=, value=}, protocol,
@@ -144,7 +145,8 @@ local ANY_NAME = "name"
 --- headers = of a denial or an answer, body = of these, or of the request instead of its own, target = what to ask for
 --- instead, review = what to ask about the response with; fill, scrub = what is replaced on the way up and down
 function Decider:request(question, call)
-  local decision = require("srt.decide_request").decide(self, question, call or decide_net.nobody)
+  by_request = by_request or require("srt.decide_request").decide
+  local decision = by_request(self, question, call or decide_net.nobody)
   if decision.action ~= "allow" or not self.vault then return decision end
   local changes, problem = self.vault:finish(decision, question)
   if not changes then

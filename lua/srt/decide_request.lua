@@ -2,6 +2,8 @@
 -- Decides a request: its connection, what it says of its host, then the filterRequest chain and what it edits.
 
 local spelled = require("srt.net_text")
+local target = require("srt.target")
+local verdict = require("srt.verdict")
 
 local decide_request = {}
 
@@ -95,6 +97,10 @@ local function retarget(self, decision, subject, text, call)
 end
 
 local function allow(self, decision, subject, answer, call)
+  if not answer.set then
+    decision.action = "allow"
+    return decision
+  end
   local credential = not self.network.allowPlaintextHeaderSet and subject.scheme == "http" and credential_of(answer.set)
   if credential then
     decision.rule = "network.allowPlaintextHeaderSet"
@@ -133,11 +139,13 @@ local function by_filter(self, connection, subject, answer, call)
   return deny(decision)
 end
 
+local NONE = {}
+
 ---Asks the chain, where there is one.
 local function filter(self, connection, subject, call)
-  if #self.filterRequest == 0 then return connection, {} end
-  local answer = require("srt.verdict").chain("filterRequest", self.filterRequest, call, subject)
-  return by_filter(self, connection, subject, answer, call), answer.observers or {}
+  if #self.filterRequest == 0 then return connection, NONE end
+  local answer = verdict.chain("filterRequest", self.filterRequest, call, subject)
+  return by_filter(self, connection, subject, answer, call), answer.observers or NONE
 end
 
 ---Decides a request: its connection first, then the filterRequest chain.
@@ -153,7 +161,7 @@ function decide_request.decide(self, question, call)
   local other = self.network.requireHostMatch and other_host(question, connection)
   if other then return misdirected(connection, other) end
   if #self.filterRequest == 0 and #self.filterResponse == 0 then return connection end
-  local path, why = require("srt.target").read(question.path, self.network.ambiguousRequestTarget or "refuse")
+  local path, why = target.read(question.path, self.network.ambiguousRequestTarget or "refuse")
   if not path then return ambiguous(question, connection, why) end
   local subject = subject_of(self, question, connection.host, connection.port, protocol, path)
   local decision, observers = filter(self, connection, subject, call)

@@ -2,11 +2,22 @@
 -- What the proxy of a run asks: the network decisions, with callbacks in the box; and where it listens.
 local serve = {}
 
----@param question table
----@return string
-local function title(question)
-  if question.kind == "response" then return ("%s, answered %d"):format(question.method, question.status) end
-  return question.method or question.kind:upper()
+-- A line of what was decided, with its cause. Queries may hold secrets.
+local function line_of(question, decision)
+  local spelled = require("srt.net_text")
+  local answered = question.kind == "response" and (", answered %d"):format(question.status) or ""
+  local path = question.kind ~= "connect" and question.path or ""
+  return ("%s%s %s%s: %s%s"):format(question.method or question.kind:upper(), answered,
+    spelled.target(question.host, question.port), spelled.shown(path), decision.action,
+    decision.reason and ": " .. decision.reason or "")
+end
+
+-- The proxy tells verdicts as well (proxy/decision.c). They were told when they were made.
+local VERDICT = { allow = true, deny = true, answer = true }
+
+local function tells_verdict(line)
+  local word, what = line:match("^(%l+) (%S+) ")
+  return VERDICT[word] and what ~= "address"
 end
 
 ---@param decider table
@@ -43,14 +54,15 @@ function serve.start(loaded, plan, sandbox, say, asSrt)
     decide = function(question)
       local decision = decide(decider, question, call)
       if say then
-        say(("%s %s:%d: %s%s"):format(title(question), question.host, question.port,
-          decision.action, decision.reason and ": " .. decision.reason or ""))
+        say(line_of(question, decision))
         if decision.detail then say(decision.detail) end
       end
       return net.wire(decision)
     end,
     checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
-    log = say,
+    log = say and function(line)
+      if not tells_verdict(line) then say(line) end
+    end,
     limits = loaded.profile.limits,
     strip = loaded.profile.network.stripResponseHeaders,
   }

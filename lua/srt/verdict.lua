@@ -232,28 +232,39 @@ function verdict.read(kind, ok, first, second)
     :format(describe(first)))
 end
 
+local function changes(answer)
+  return answer.set or answer.remove or answer.body or answer.target or answer.status or answer.observer
+end
+
 ---Asks a chain of callbacks, base policies first. A denial or an answer ends it; else any allow allows.
 ---@param kind "decideConnect"|"filterRequest"|"filterResponse"
 ---@param chain any[] function handles
 ---@param call fun(fn: any, kind: string, subject: table, other: table|nil): boolean, any, any as box:call
 ---@param subject table what the callbacks get
 ---@param other table|nil the second thing they get
----@return table answer {verdict=, by = the handle that decided, …}; of an allowing one with what srt.edits.done gives
+---@return table answer {verdict=, by = the handle that decided, …}; of an allowing one with edits, what srt.edits.done
+--- gives
 function verdict.chain(kind, chain, call, subject, other)
-  local edits = require("srt.edits")
-  local collected, allowed_by = edits.new(), nil
+  local edits, collected, last = nil, nil, nil
   for _, fn in ipairs(chain) do
     local answer = verdict.read(kind, call(fn, SUBJECTS[kind], subject, other))
     answer.by = fn
     if answer.verdict == "deny" or answer.verdict == "respond" then
       return answer
     elseif answer.verdict == "allow" then
-      allowed_by = fn
-      edits.add(collected, answer)
+      last = answer
+      -- Most change nothing, and this is asked for every request.
+      if changes(answer) then
+        edits = edits or require("srt.edits")
+        collected = collected or edits.new()
+        edits.add(collected, answer)
+      end
     end
   end
+  if not last then return { verdict = "pass" } end
+  if not collected then return last end
   local answer = edits.done(collected)
-  answer.verdict, answer.by = allowed_by and "allow" or "pass", allowed_by
+  answer.verdict, answer.by = "allow", last.by
   return answer
 end
 
