@@ -36,8 +36,8 @@ function denials.decided(question, decision)
     or request_text(question, decision)
   if decision.action ~= "deny" then
     -- An observer's failure changes nothing but what is told.
-    return { kind = "callback", target = target, rule = decision.rule, reason = decision.detail:match("^[^\n]*"),
-      process = process }
+    return { kind = "callback", target = target, rule = "network.filterRequest",
+      reason = decision.detail:match("^[^\n]*"), process = process }
   end
   return event_of(decision.fault and "callback" or of, target, decision, process)
 end

@@ -40,19 +40,18 @@ local function open(self)
   return journal.open(self.path, true)
 end
 
-local function append(self, line)
+-- Where the file is long, or another run has renamed it, the next one.
+local function fresh(self)
   local journal = require("srt.c.journal")
-  local turned = self.fd and self.own and journal.turn(self.path, self.fd, LONG)
-  if turned then
+  for _ = 1, 3 do
+    local message
+    if not self.fd then self.fd, message = open(self) end
+    if not self.fd then return nil, message end
+    if not self.own or not journal.turn(self.path, self.fd, LONG) then break end
     journal.close(self.fd)
     self.fd = nil
   end
-  if not self.fd then
-    local fd, message = open(self)
-    if not fd then return nil, message end
-    self.fd = fd
-  end
-  return journal.append(self.fd, line)
+  return self.fd, "others rename it all the time"
 end
 
 ---Writes a violation. What is wrong is said once; then the file is left alone.
@@ -62,7 +61,8 @@ function File:write(v)
   local line = violation_file.line(v, self.policy)
   self.written = self.written + #line
   local ok, message = self.written <= MOST, ("this run has filled %d MiB of it"):format(MOST >> 20)
-  if ok then ok, message = append(self, line) end
+  if ok then ok, message = fresh(self) end
+  if ok then ok, message = require("srt.c.journal").append(self.fd, line) end
   if ok then return end
   self.over = true
   self.say(("warning: %s takes no more violations: %s"):format(self.path, message))

@@ -26,7 +26,7 @@ def replace_hosts(path):
             raise OSError(ctypes.get_errno(), "no hosts file of our own")
 
 
-class Names(Case):
+class OwnHosts(Case):
     def preexec(self, extra=None):
         path, later = self.path("hosts"), super().preexec(extra)
 
@@ -44,6 +44,8 @@ class Names(Case):
     def ask(self, url, policy, options=""):
         return self.run_sh("curl -sSD- --max-time 20 %s %s" % (options, url), policy)
 
+
+class Names(OwnHosts):
     @as_everyone
     def test_names_of_this_machine(self):
         """Rows 35, 40, 43, 44 and 172 of the wire's table: refused, unless the address itself is listed with that port."""

@@ -13,6 +13,7 @@ static const luaL_Reg tables[] = {
 	{ "srt.c.guard", luaopen_srt_c_guard },
 	{ "srt.c.tidy", luaopen_srt_c_tidy },
 	{ "srt.c.secret", luaopen_srt_c_secret },
+	{ "srt.c.journal", luaopen_srt_c_journal },
 	{ NULL, NULL },
 };
 

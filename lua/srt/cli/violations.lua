@@ -66,10 +66,11 @@ local function drain(self)
     if not data then return true end
     self.at = self.at + #data
     data = self.rest .. data
-    local shown, from = {}, 1
-    for line, to in data:gmatch("([^\n]*)\n()") do
-      shown[#shown + 1] = violations.shown(line, self.json)
-      from = to
+    -- What was there before had no end of a line in it.
+    local shown, from, to = {}, 1, data:find("\n", #self.rest + 1, true)
+    while to do
+      shown[#shown + 1] = violations.shown(data:sub(from, to - 1), self.json)
+      from, to = to + 1, data:find("\n", to + 1, true)
     end
     self.rest = #data - from < LONGEST and data:sub(from) or ""
     if shown[1] and not self.out(table.concat(shown)) then return false end
