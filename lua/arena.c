@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the host state. */
+/* Memory of the Lua states. */
 #include "lua/arena.h"
 
 #include <stdint.h>
