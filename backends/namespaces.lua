@@ -145,7 +145,8 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
---- binary: string? this program, ready: (fun(key: string): boolean)? is a seccomp program built in?, files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
+--- binary: string? this program, ready: (fun(key: string): boolean)? is a seccomp program built in?,
+--- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
 function namespaces.compile(profile, rules, ctx)

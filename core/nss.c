@@ -199,8 +199,7 @@ static bool find_account(FILE *file, const char *user, uid_t uid,
 	const struct passwd *entry;
 
 	while (file && (entry = fgetpwent(file)))
-		if (user ? !strcmp(entry->pw_name, user)
-			 : entry->pw_uid == uid)
+		if (user ? !strcmp(entry->pw_name, user) : entry->pw_uid == uid)
 			return take_account(entry, out);
 	return false;
 }

@@ -264,8 +264,8 @@ static int sys_lua_environ(lua_State *L)
 static int sys_lua_homeof(lua_State *L)
 {
 	struct account account;
-	bool found = nss_account(luaL_optstring(L, 1, NULL), geteuid(),
-				 &account);
+	bool found =
+		nss_account(luaL_optstring(L, 1, NULL), geteuid(), &account);
 
 	lua_pushstring(L, found ? account.home : NULL);
 	return 1;
