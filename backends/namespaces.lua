@@ -166,6 +166,8 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "network.allowUnixSockets can't be held with allowNestedUserNamespaces: in a namespace of its own a "
       .. "command can give a socket another path; leave out one of them"
   end
+  local watch, unwatched = require("srt.observe").of(profile)
+  if unwatched then return nil, unwatched end
   mounts_of(rules, plan)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -186,12 +188,15 @@ function namespaces.compile(profile, rules, ctx)
     local transparent = require "srt.transparent"
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
-  plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
+  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch ~= nil,
+    reads = watch and watch.reads }
+  plan.seccomp = seccomp.rules(options)
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
-  if guard or sockets then plan.notify = seccomp.notified { guard = guard, sockets = sockets } end
+  plan.watch = watch
+  if guard or sockets or watch then plan.notify = seccomp.notified(options) end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)

@@ -228,6 +228,9 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 		return 0;
 	if (size == sizeof(*message) && message->kind == MESSAGE_SOCKET)
 		reach_answer(&sandbox->reach, message, fd);
+	else if (fd >= 0 && size == sizeof(*message) &&
+		 message->kind == MESSAGE_WATCH && sandbox->watched)
+		sandbox->watched(sandbox->watch_context, fd);
 	else if (fd >= 0)
 		close(fd);
 	if (size == sizeof(*message) && message->kind == MESSAGE_LED)

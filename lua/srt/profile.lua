@@ -277,6 +277,7 @@ function profile.resolve(policy, ctx)
     limits = budget,
     unix = unix_sockets(self, values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
+    observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"),
     presets = policy.presets,

@@ -186,8 +186,8 @@ schema.root = section("A policy.", {
   credentials = credentials,
   ignoreViolations = elsewhere(map(list("string"), "Violations that are not reported."),
     "it only concerns reports, and none are made yet"),
-  observe = later(node("enum", "What is watched for reports.",
-    { values = { "writes", "all", "none" }, default = "writes", neutral = { none = true } })),
+  observe = node("enum", "What is watched for reports: denied writes, or reads as well.",
+    { values = { "writes", "all", "none" }, default = "writes" }),
   onViolation = later(node("function", "Told about each violation.")),
   env = section("The environment of the command.", {
     set = map("string", "Variables to set.", { name = true }),

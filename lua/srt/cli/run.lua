@@ -202,8 +202,12 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
   end
+  local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
+    if loaded.violations then loaded.violations:add(event) end
+  end, say)
   collectgarbage("restart")
   local kind, value, notices = sandbox:run()
+  if watcher then watcher.close() end
   if proxy then proxy:close() end
   tell_replaced(ctx, notices)
   return status_of(ctx, options.command[1], kind, value)
