@@ -10,7 +10,8 @@ local INT = 0xffffffff
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
-local O_CREAT, O_TMPFILE, O_PATH, O_TRUNC, O_WRONLY, O_RDWR = 0x40, 0x400000, 0x200000, 0x200, 1, 2
+local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NONBLOCK = 1, 2, 0x40, 0x80, 0x200, 0x800
+local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
 local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
@@ -139,6 +140,11 @@ local function refusals(options)
   return list
 end
 
+-- Flags of what may be a denied write, each a value under a mask. A notified call takes about as long as making a file,
+-- so what unpacks thousands of them is let be: an exclusive creation that won't wait, as GNU tar makes.
+local WRITING = { { O_RDWR, O_RDWR }, { O_TRUNC, O_TRUNC }, { O_WRONLY, O_WRONLY | O_EXCL }, { O_CREAT, O_CREAT | O_EXCL },
+  { O_CREAT | O_EXCL, O_CREAT | O_EXCL | O_NONBLOCK } }
+
 -- For reports: what may be a denied write, or with `reads` any open, and what is refused.
 local function observed(list, options, notify)
   for _, refusal in ipairs(refusals(options)) do
@@ -150,9 +156,7 @@ local function observed(list, options, notify)
   end
   for i, call in ipairs { "open", "openat" } do
     if options.reads then notify(call) end
-    for _, flag in ipairs(options.reads and {} or { O_WRONLY, O_RDWR, O_CREAT, O_TRUNC }) do
-      notify(call, masked(i, flag, flag))
-    end
+    for _, flags in ipairs(options.reads and {} or WRITING) do notify(call, masked(i, flags[1], flags[2])) end
   end
   for call in CHANGING:gmatch("%S+") do notify(call) end
 end
