@@ -184,11 +184,11 @@ schema.root = section("A policy.", {
   mandatoryDenySearchDepth = count("How deep protected names are searched.", 3, 1, 10),
   secrets = secrets,
   credentials = credentials,
-  ignoreViolations = elsewhere(map(list("string"), "Violations that are not reported."),
-    "it only concerns reports, and none are made yet"),
+  ignoreViolations = map(list("string"), "Violations that are not reported: part of a command, or \"*\", and parts of "
+    .. "what was tried."),
   observe = node("enum", "What is watched for reports: denied writes, or reads as well.",
     { values = { "writes", "all", "none" }, default = "writes" }),
-  onViolation = later(node("function", "Told about each violation.")),
+  onViolation = node("function", "Told about each violation; false drops it."),
   env = section("The environment of the command.", {
     set = map("string", "Variables to set.", { name = true }),
     unset = list("name", "Variables to take out."),

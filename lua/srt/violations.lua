@@ -14,7 +14,7 @@ local GROUPS = 500 -- of the same kind, target and rule; more are only counted
 -- What an event may say.
 local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
   namespace = true, mount = true, write = true, read = true, callback = true }
-local MAX_TARGET, MAX_COMMAND = 1000, 4000
+local MAX_TARGET, MAX_COMMAND = 1000, 1000
 
 ---Is a violation one that the policy's author does not want to hear of?
 ---@param v table
@@ -40,7 +40,7 @@ local function violation_of(self, event)
     time = self.now(), kind = KINDS[event.kind] and event.kind or "callback",
     target = clean(tostring(event.target or "?"), MAX_TARGET), rule = event.rule and clean(event.rule),
     reason = event.reason and clean(event.reason), origin = event.origin and clean(event.origin),
-    advice = event.advice and clean(event.advice), status = event.status,
+    advice = event.advice and clean(event.advice),
     command = self.command, commandId = self.commandId,
     process = process and { pid = process.pid, exe = process.exe and clean(process.exe, MAX_TARGET) },
   }
@@ -69,7 +69,7 @@ end
 
 ---Adds what was denied. It may be called from wherever something is decided: it never throws, and never waits.
 ---@param event {kind: string, target: string, rule: string?, reason: string?, origin: string?, advice: string?,
---- pid: integer?, exe: string?, process: table?, status: integer?} origin: file and line of the rule; advice: what to
+--- pid: integer?, exe: string?, process: table?} origin: file and line of the rule; advice: what to
 --- add to the policy
 ---@return table|nil violation nil where it is ignored
 function Store:add(event)
@@ -79,12 +79,27 @@ function Store:add(event)
     keep(self, v)
     return v
   end
-  self.asked = self.asked + 1
+  self.pending[v] = true
   self.ask(v, function(drop)
-    self.asked = self.asked - 1
+    self.pending[v] = nil
     if not drop then keep(self, v) end
   end)
   return v
+end
+
+---Adds what nobody is asked about: that somebody who was asked failed.
+---@param event table as of add
+function Store:note(event)
+  keep(self, violation_of(self, event))
+end
+
+---The run is over. Whoever is still asked has dropped nothing.
+function Store:finish()
+  local left = {}
+  for v in pairs(self.pending) do left[#left + 1] = v end
+  table.sort(left, function(a, b) return a.time < b.time end)
+  for _, v in ipairs(left) do keep(self, v) end
+  self.pending = {}
 end
 
 ---The last violations, the oldest first.
@@ -95,14 +110,17 @@ function Store:list()
   return list
 end
 
----Appends what was denied to a command's error output, for models to read.
+---Appends what was denied to a command's error output, for models to read: each different line once.
 ---@param stderr string
 ---@param commandId string compared by its first 100 characters
 ---@return string
 function Store:annotate(stderr, commandId)
-  local lines, key = {}, text.key(commandId)
+  local lines, seen, key = {}, {}, text.key(commandId)
   for _, v in ipairs(self:list()) do
-    if text.key(v.commandId) == key then lines[#lines + 1] = text.line(v) .. "\n" end
+    local line = text.key(v.commandId) == key and text.line(v) .. "\n"
+    if line and not seen[line] then
+      lines[#lines + 1], seen[line] = line, true
+    end
   end
   if not lines[1] then return stderr end
   return ("%s\n<sandbox_violations>\n%s</sandbox_violations>"):format(stderr, table.concat(lines))
@@ -121,7 +139,7 @@ function violations.new(options)
     commandId = text.clean(id and id ~= "" and id or options.command, MAX_COMMAND),
     ignore = options.ignore and next(options.ignore) and options.ignore or nil,
     capacity = options.capacity or CAPACITY, now = options.now or os.time, ask = options.ask, write = options.write,
-    ring = {}, groups = {}, total = 0, ungrouped = 0, asked = 0,
+    ring = {}, groups = {}, pending = {}, total = 0, ungrouped = 0,
   }, Store)
 end
 
