@@ -81,8 +81,18 @@ local function rule_text(rule)
   return rule.origin and rule.origin.key and ("%s: %s"):format(rule.origin.key, rule.given) or rule.given
 end
 
+-- What would allow it: what is not there can't be named, and folders that hold everything should not be.
+local function opener(answer)
+  if sys.lstat(answer.real) then return answer.real end
+  local folder = paths.parent(answer.real)
+  return folder:find("^/[^/]+/") and folder ~= sys.homeof() and sys.lstat(folder) and folder or nil
+end
+
 local function advice(action, answer)
-  if answer.rule == answers.UNWRITABLE then return ("add %q to %s"):format(answer.real, WRITE) end
+  if answer.rule == answers.UNWRITABLE then
+    local path = opener(answer)
+    return path and ("add %q to %s"):format(path, WRITE)
+  end
   if action == "read" and not answer.rule.builtin and answer.rule.origin and answer.rule.origin.key then
     return ("add %q to %s"):format(answer.real, READ)
   end
