@@ -189,7 +189,7 @@ function namespaces.compile(profile, rules, ctx)
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch ~= nil,
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
     reads = watch and watch.reads }
   plan.seccomp = seccomp.rules(options)
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil

@@ -142,12 +142,12 @@ end
 
 -- Flags of what may be a denied write, each a value under a mask. A notified call takes about as long as making a file,
 -- so what unpacks thousands of them is let be: an exclusive creation that won't wait, as GNU tar makes.
-local WRITING = { { O_RDWR, O_RDWR }, { O_TRUNC, O_TRUNC }, { O_WRONLY, O_WRONLY | O_EXCL }, { O_CREAT, O_CREAT | O_EXCL },
-  { O_CREAT | O_EXCL, O_CREAT | O_EXCL | O_NONBLOCK } }
+local WRITING = { { O_RDWR, O_RDWR }, { O_TRUNC, O_TRUNC }, { O_WRONLY, O_WRONLY | O_EXCL },
+  { O_CREAT, O_CREAT | O_EXCL }, { O_CREAT | O_EXCL, O_CREAT | O_EXCL | O_NONBLOCK } }
 
 -- For reports: what may be a denied write, or with `reads` any open, and what is refused.
 local function observed(list, options, notify)
-  for _, refusal in ipairs(refusals(options)) do
+  for _, refusal in ipairs(options.observe and refusals(options) or {}) do
     -- libc falls back from it to what is told.
     if refusal.call ~= "clone3" then
       refusal.notify = true
@@ -158,7 +158,7 @@ local function observed(list, options, notify)
     if options.reads then notify(call) end
     for _, flags in ipairs(options.reads and {} or WRITING) do notify(call, masked(i, flags[1], flags[2])) end
   end
-  for call in CHANGING:gmatch("%S+") do notify(call) end
+  for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
 end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
@@ -170,7 +170,7 @@ function seccomp.notified(options)
   local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
   -- A filter can't see a socket's family.
   for _, call in ipairs(options.sockets and { "connect", "listen" } or {}) do notify(call) end
-  if options.observe then observed(list, options, notify) end
+  if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end
   if not options.guard or options.reads then return list end

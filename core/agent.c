@@ -98,27 +98,35 @@ static int take_listener(struct guard *guard, int socket)
 	return notify_open(&guard->notify, listener);
 }
 
+/* What is decided here is carried out here; what is only looked at goes on. */
+static void finish(struct guard *guard)
+{
+	const struct seccomp_notif *request = guard->notify.request;
+	int number = request->data.nr;
+
+	if (guard->makes && guard_serves(&request->data))
+		guard_serve(guard);
+	else if (guard->sockets->on && socket_serves(number))
+		socket_serve(guard);
+	else if (watch_serves(&guard->watch, number))
+		notify_continue(&guard->notify);
+	else
+		notify_answer(&guard->notify, -ENOSYS);
+}
+
 static void serve(struct guard *guard)
 {
 	const struct seccomp_notif *request = guard->notify.request;
-	int number = request->data.nr, error;
-	bool watches = watch_serves(&guard->watch, number);
+	int error;
 
 	guard_reap(guard);
 	guard->view.thread = (pid_t)request->pid;
 	error = watch_refuses(guard);
-	if (!error && watches)
-		watch_look(guard);
 	if (error)
 		notify_answer(&guard->notify, error);
-	else if (guard->makes && guard_serves(&request->data))
-		guard_serve(guard);
-	else if (guard->sockets->on && socket_serves(number))
-		socket_serve(guard);
-	else if (watches)
-		notify_continue(&guard->notify);
-	else
-		notify_answer(&guard->notify, -ENOSYS);
+	else if (!watch_serves(&guard->watch, request->data.nr) ||
+		 !watch_look(guard))
+		finish(guard);
 }
 
 static _Noreturn void agent_main(const struct plan *plan, int socket, int watch)
@@ -134,6 +142,8 @@ static _Noreturn void agent_main(const struct plan *plan, int socket, int watch)
 		_exit(1);
 	close(socket);
 	for (;;) {
+		if (!watch_wait(&guard, finish))
+			continue;
 		error = notify_receive(&guard.notify);
 		if (!error)
 			serve(&guard);

@@ -87,6 +87,12 @@ static const int calls[] = {
 static const int watch_calls[] = {
 	SYS_faccessat2,
 	SYS_statfs,
+	/* answers of the host process */
+	SYS_recvmsg,
+	SYS_ppoll,
+#ifdef SYS_poll
+	SYS_poll,
+#endif
 };
 
 static const int socket_calls[] = {

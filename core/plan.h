@@ -169,11 +169,13 @@ struct socket_table {
  * struct watch_table - what an agent observes
  * @on: it tells the host process of denied writes and refused calls
  * @reads: of denied reads as well
+ * @asks: of opens that are likely denied it asks, and the call waits
  * @needed: a run where that can't be done is a failure
  */
 struct watch_table {
 	bool on;
 	bool reads;
+	bool asks;
 	bool needed;
 };
 

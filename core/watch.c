@@ -3,6 +3,8 @@
 #include "core/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,7 +186,27 @@ int watch_refuses(struct guard *guard)
 	return 0;
 }
 
-void watch_look(struct guard *guard)
+/* Of what there is to be opened, and only that. */
+static bool ask(struct guard *guard, struct watch_message *message)
+{
+	struct watch *watch = &guard->watch;
+	struct seccomp_notif *request = guard->notify.request;
+
+	if (!watch->table->asks || message->action > WATCH_WRITE ||
+	    (message->args[0] & O_DIRECTORY) ||
+	    watch->waiting_count == WATCH_WAITING)
+		return false;
+	message->kind = WATCH_ASK;
+	message->id = request->id;
+	message->pid = guard->view.thread;
+	name_program(guard, message);
+	if (!send(watch, message))
+		return false;
+	watch->waiting[watch->waiting_count++] = *request;
+	return true;
+}
+
+bool watch_look(struct guard *guard)
 {
 	struct watch_message message;
 	int found;
@@ -197,6 +219,78 @@ void watch_look(struct guard *guard)
 		found = watch_find(guard, &message);
 		guard_powers(guard, false);
 	}
-	if (found == 1)
-		tell(guard, &message);
+	if (found != 1)
+		return false;
+	if (ask(guard, &message))
+		return true;
+	message.kind = WATCH_PATH;
+	tell(guard, &message);
+	return false;
+}
+
+/* Makes the call that waits under @id the one in @guard->notify. */
+static bool take_waiting(struct guard *guard, uint64_t id)
+{
+	struct watch *watch = &guard->watch;
+
+	for (size_t i = 0; i < watch->waiting_count; i++) {
+		if (watch->waiting[i].id != id)
+			continue;
+		*guard->notify.request = watch->waiting[i];
+		watch->waiting[i] = watch->waiting[--watch->waiting_count];
+		guard->view.thread = (pid_t)guard->notify.request->pid;
+		return true;
+	}
+	return false;
+}
+
+/* Nobody answers any more: the kernel denies all that waits. */
+static void give_up(struct guard *guard, void (*go_on)(struct guard *guard))
+{
+	while (guard->watch.waiting_count)
+		if (take_waiting(guard, guard->watch.waiting[0].id))
+			go_on(guard);
+}
+
+static void take_answer(struct guard *guard, void (*go_on)(struct guard *guard))
+{
+	struct watch_answer answer;
+	size_t count = 1;
+	int fd = -1;
+	ssize_t size = sys_receive(guard->watch.socket, &answer, sizeof(answer),
+				   &fd, &count);
+
+	if (size == -EAGAIN)
+		return;
+	if (size != sizeof(answer)) {
+		give_up(guard, go_on);
+	} else if (take_waiting(guard, answer.id)) {
+		if (fd < 0)
+			go_on(guard);
+		else
+			notify_answer_fd(
+				&guard->notify, steal_fd(&fd),
+				watch_closes(&guard->notify.request->data));
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+bool watch_wait(struct guard *guard, void (*go_on)(struct guard *guard))
+{
+	struct pollfd fds[] = {
+		{ .fd = guard->notify.listener, .events = POLLIN },
+		{ .fd = guard->watch.socket, .events = POLLIN },
+	};
+
+	if (!guard->watch.waiting_count)
+		return true;
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		return false;
+	if (fds[1].revents)
+		take_answer(guard, go_on);
+	/* A call that is gone by then would have us wait for the next one. */
+	if (fds[0].revents)
+		guard_hurry();
+	return fds[0].revents;
 }

@@ -3,13 +3,14 @@
 #ifndef SRT_WATCH_H
 #define SRT_WATCH_H
 
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/plan.h"
+#include "core/watch_message.h"
 
 struct guard;
-struct seccomp_notif;
 
 /* What was told last, so that the same again and again costs little. */
 #define WATCH_TOLD 1024
@@ -31,6 +32,7 @@ struct watch_refusal {
  * @tokens: records that may be sent now
  * @refilled: when @tokens last grew
  * @lost: records that were not sent
+ * @waiting: calls that the host process was asked about
  */
 struct watch {
 	int socket;
@@ -44,6 +46,8 @@ struct watch {
 	unsigned int tokens;
 	long long refilled;
 	uint64_t lost;
+	struct seccomp_notif waiting[WATCH_WAITING];
+	size_t waiting_count;
 };
 
 /**
@@ -71,7 +75,17 @@ int watch_refuses(struct guard *guard);
  * Looks with the caller's eyes: read-only mounts and covers show in what
  * access(2) answers. Where the host process reads too slowly, or too much is
  * told in a second, records are counted instead.
+ * Return: true where the host process was asked: the call waits.
  */
-void watch_look(struct guard *guard);
+bool watch_look(struct guard *guard);
+
+/**
+ * watch_wait() - until there is a call to receive, while some wait for answers
+ *
+ * Answers that come meanwhile are taken, and given.
+ * @go_on: finishes a call in @guard->notify that gets no descriptor
+ * Return: false where there is none yet.
+ */
+bool watch_wait(struct guard *guard, void (*go_on)(struct guard *guard));
 
 #endif

@@ -89,6 +89,14 @@ bool watch_knows(int number)
 	return false;
 }
 
+bool watch_closes(const struct seccomp_data *data)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].number == data->nr && layouts[i].flags != NONE)
+			return data->args[layouts[i].flags] & O_CLOEXEC;
+	return false;
+}
+
 static uint64_t argument(const struct look *look, int index)
 {
 	return look->guard->notify.request->data.args[index];
@@ -213,12 +221,17 @@ static bool changes(const struct look *look, enum watch_action *action,
 	return try(look, look->name, W_OK, follow) == CLOSED;
 }
 
+static int open_flags(const struct look *look)
+{
+	return look->layout->flags == NONE
+		       ? O_CREAT | O_WRONLY | O_TRUNC
+		       : (int)argument(look, look->layout->flags);
+}
+
 static bool opens(const struct look *look, enum watch_action *action)
 {
 	bool reads = look->guard->watch.table->reads;
-	int flags = look->layout->flags == NONE
-			    ? O_CREAT | O_WRONLY | O_TRUNC
-			    : (int)argument(look, look->layout->flags);
+	int flags = open_flags(look);
 	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	enum state state;
 
@@ -289,6 +302,9 @@ int watch_find(struct guard *guard, struct watch_message *message)
 		if (!error || is_ours(&look) || !is_suspect(&look, &action))
 			continue;
 		message->action = action;
+		message->args[0] = look.layout->what == OPEN
+					   ? (uint64_t)open_flags(&look)
+					   : 0;
 		/* A folder that does not show itself makes any path suspect. */
 		return spell(&look, message->text, sizeof(message->text))
 			       ? 1

@@ -11,6 +11,9 @@
 /** watch_knows() - is it a call that is looked at by its paths? */
 bool watch_knows(int number);
 
+/** watch_closes() - was the open asked for with O_CLOEXEC? */
+bool watch_closes(const struct seccomp_data *data);
+
 /**
  * watch_find() - look at the paths of the call in @guard->notify
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent inside tells the host process, a record a message. */
+/* What agent inside and host process tell each other, a record a message. */
 #ifndef SRT_WATCH_MESSAGE_H
 #define SRT_WATCH_MESSAGE_H
 
@@ -11,6 +11,7 @@ enum watch_kind {
 	WATCH_PATH, /* @action on @text, which is likely denied */
 	WATCH_CALL, /* the call @text with @args was refused */
 	WATCH_LOST, /* @args[0]: so many were too many to be told of */
+	WATCH_ASK,  /* as WATCH_PATH, and the call @id waits for an answer */
 };
 
 /** enum watch_action - what a call does to a path; srt.observe names them */
@@ -26,6 +27,8 @@ enum watch_action {
  * struct watch_message - the record; sent up to the end of @text
  *
  * It is hearsay: a call's memory may have said something else before and after.
+ * @args: of WATCH_PATH and WATCH_ASK about an open: the flags
+ * @id: of the notification
  * @pid: the thread's, in the sandbox's PID namespace
  * @exe: the program, cut to what fits; "" where it can't be known
  * @text: absolute path as it was named, or the name of the call
@@ -35,10 +38,24 @@ struct watch_message {
 	uint32_t action;
 	int32_t pid;
 	uint64_t args[3];
+	uint64_t id;
 	char exe[256];
 	char text[2 * PATH_MAX];
 };
 
 #define WATCH_HEAD offsetof(struct watch_message, text)
+
+/* Calls that wait at once; so many answers have room in the socket. */
+#define WATCH_WAITING 128
+
+/**
+ * struct watch_answer - what the host process says to WATCH_ASK
+ *
+ * It carries the descriptor that the call is to return; without one the call
+ * goes on as if nobody had been asked, which the kernel denies.
+ */
+struct watch_answer {
+	uint64_t id;
+};
 
 #endif

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the agent inside observes, judged: only what the policy denies becomes a violation.
+-- What the agent inside observes, judged: only what the policy denies becomes a violation. What it asks about, answered.
 --
--- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. Nothing
--- is decided here: mounts and filters hold the policy, this says why.
+-- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. To tell
+-- decides nothing: mounts and filters hold the policy, this says why. A file that is granted is opened by the host
+-- process, by the path that was judged, and given to the caller as it is.
 local answers = require "srt.answers"
 local paths = require "srt.paths"
 local sys = require "srt.c.sys"
@@ -11,19 +12,23 @@ local observe = {}
 
 local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
 
----What is observed in a run: observe, as the policy has it.
+---What the agent watches in a run: for observe, and for filesystem.decideOpen.
 ---@param profile table
----@return {reads: boolean, needed: boolean}|nil watch as a plan has it
+---@return {reads: boolean, asks: boolean, tells: boolean, needed: boolean}|nil watch as a plan has it; tells: what is
+--- refused by name is observed, too
 ---@return string|nil message why what the policy asks for can't be held
 function observe.of(profile)
   local mode, given = profile.observe.mode, profile.observe.given
-  if mode == "none" then return nil end
+  local asks = profile.callbacks.decideOpen[1] ~= nil
+  if mode == "none" and not asks then return nil end
   if profile.nested then
-    -- One program in a tree of processes can be notified; a container's may want to.
-    return nil, given and ("observe = %q can't be held with allowNestedUserNamespaces: in a namespace of its own a "
-      .. "command can give a folder another path; leave out one of them"):format(mode) or nil
+    -- In a tree of processes only one can be notified, and a container inside may want to be.
+    if not given and not asks then return nil end
+    return nil, ("%s can't be held with allowNestedUserNamespaces: in a namespace of its own a command can give a "
+      .. "folder another path; leave out one of them"):format(asks and "filesystem.decideOpen"
+      or ("observe = %q"):format(mode))
   end
-  return { reads = mode == "all", needed = given }
+  return { reads = asks or mode == "all", asks = asks, tells = mode ~= "none", needed = asks or given }
 end
 
 local FAMILIES = { [0] = "AF_UNSPEC", [1] = "AF_UNIX", [2] = "AF_INET", [10] = "AF_INET6", [16] = "AF_NETLINK",
@@ -98,16 +103,92 @@ local function advice(action, answer)
   end
 end
 
-local function path_event(judge, message)
-  local answer = judge:ask(message.action, message.text)
-  if answer.decision ~= "deny" or not permitted(message.action, answer) then return nil end
+local function path_event(message, answer, denied)
   local rule = answer.rule
   local reading = message.action == "read"
-  return { kind = reading and "read" or "write", target = answer.real, rule = rule_text(rule),
+  local event = denied or { rule = rule_text(rule), advice = advice(message.action, answer),
     reason = ("%s%s"):format(reading and "reading is denied" or message.action .. " is denied",
       answer.errno and " (" .. answer.errno .. ")" or ""),
-    origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil,
-    advice = advice(message.action, answer) }
+    origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil }
+  event.kind, event.target = reading and "read" or "write", answer.real
+  return event
+end
+
+local Watcher = {}
+Watcher.__index = Watcher
+
+function Watcher:tell(message, event)
+  event.pid, event.exe = message.pid, message.exe
+  if self.say then
+    self.say(("observed: %s %s: %s, by %s (pid %d)"):format(event.kind, event.target, event.rule or event.reason,
+      event.exe or "?", event.pid))
+    if event.detail then self.say(event.detail) end
+  end
+  event.detail = nil
+  self.add(event)
+end
+
+function Watcher:judged(message)
+  self.judge = self.judge or require("srt.judge").new(self.loaded.rules, self.plan)
+  return self.judge:ask(message.action, message.text)
+end
+
+-- A denial that the policy is asked to report, and that a policy could lift.
+function Watcher:denied(message, answer, denied)
+  local mode = self.loaded.profile.observe.mode
+  if denied or mode == "all" or mode == "writes" and message.action ~= "read" then
+    if answer.decision == "deny" and permitted(message.action, answer) then
+      self:tell(message, path_event(message, answer, denied))
+    end
+  end
+end
+
+-- The call waits for it: whatever goes wrong, it is answered, and then by the lists.
+function Watcher:asked(message)
+  local handle, decider, box = self.handle, self.decider, self.loaded.box
+  local mode = message.action
+  require("srt.c.task").start(function()
+    local worked, answer, granted, why = pcall(function()
+      local answer = self:judged(message)
+      if not decider:asks(answer, mode) then return answer, false end
+      return answer, decider:decide(answer, mode, { pid = message.pid, exe = message.exe }, function(fn, kind, ...)
+        return box:call(fn, kind, ...)
+      end)
+    end)
+    local reason
+    if worked and granted then
+      granted, reason = handle:grant(message.id, answer.real, message.args[1])
+      if granted then
+        if self.say then self.say(("granted: %s %s"):format(mode, answer.real)) end
+        return
+      end
+      why = { rule = "filesystem.decideOpen", reason = "granted, but it can't be opened: " .. reason }
+    end
+    handle:leave(message.id)
+    if worked then
+      self:denied(message, answer, why)
+    elseif self.say then
+      self.say("decideOpen: " .. tostring(answer))
+    end
+  end)
+end
+
+function Watcher:take(message)
+  if message.kind == "lost" then
+    self.lost = self.lost + message.args[1]
+  elseif message.kind == "ask" then
+    self:asked(message)
+  elseif message.kind == "call" then
+    self:tell(message, call_event(message))
+  else
+    self:denied(message, self:judged(message))
+  end
+end
+
+---The run is over: takes what is left.
+function Watcher:close()
+  self.handle:close()
+  if self.say and self.lost > 0 then self.say(("observed: %d more, too many to be told of"):format(self.lost)) end
 end
 
 ---Begins to listen to the agent of a plan with a watch; before sandbox:run().
@@ -118,25 +199,11 @@ end
 ---@param say nil|fun(line: string)
 ---@return table watcher with :close(), and `lost`: how many were too many to be told of
 function observe.start(loaded, plan, sandbox, add, say)
-  local self, judge = { lost = 0 }, nil
-  local handle = require("srt.c.watch").start(sandbox, function(message)
-    if message.kind == "lost" then
-      self.lost = self.lost + message.args[1]
-      return
-    end
-    judge = judge or message.kind == "path" and require("srt.judge").new(loaded.rules, plan)
-    local event = message.kind == "path" and path_event(judge, message)
-      or message.kind == "call" and call_event(message) or nil
-    if not event then return end
-    event.pid, event.exe = message.pid, message.exe
-    if say then say(("observed: %s %s: %s, by %s (pid %d)"):format(event.kind, event.target, event.rule
-      or event.reason, event.exe or "?", event.pid)) end
-    add(event)
-  end)
-  function self.close()
-    handle:close()
-    if say and self.lost > 0 then say(("observed: %d more, too many to be told of"):format(self.lost)) end
-  end
+  local self = setmetatable({ lost = 0, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
+  self.decider = require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
+  self.handle = require("srt.c.watch").start(sandbox, function(message) self:take(message) end)
+  -- Without a proxy nobody else has told the box where questions go.
+  if self.decider then loaded.box:asker(sandbox) end
   return self
 end
 

@@ -79,7 +79,7 @@ local filesystem = section("What the command may read and write.", {
   allowGitConfig = flag("Lets .git/config be written.", { warn = "a command can name programs in .git/config that git "
     .. "runs outside of the sandbox" }),
   disabled = flag("Turns file rules off.", { warn = "no file is protected, but the policy itself" }),
-  decideOpen = later(node("function", "Decides an open that the lists deny.")),
+  decideOpen = node("function", "Decides an open that the lists deny."),
 })
 
 local tls_terminate = section("TLS termination.", {

@@ -209,7 +209,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   end, say)
   collectgarbage("restart")
   local kind, value, notices = sandbox:run()
-  if watcher then watcher.close() end
+  if watcher then watcher:close() end
   if proxy then proxy:close() end
   tell(ctx, require("srt.report").replaced(notices), "warning: ")
   return status_of(ctx, options.command[1], kind, value)
