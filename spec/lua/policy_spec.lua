@@ -223,7 +223,7 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    "onViolation = print", 'observe = "all"', "filesystem = { decideOpen = print }",
+    "onViolation = print",
     'backend = "bwrap"', "limits = { loadBytes = 5 }",
   }
   for _, text in ipairs(later) do
