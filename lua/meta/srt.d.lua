@@ -22,6 +22,19 @@
 ---@field commandId string|nil
 ---@field process srt.Process|nil
 
+---What was denied, as onViolation gets it.
+---@class srt.Violation
+---@field time number seconds since 1970
+---@field kind "connect"|"request"|"response"|"address"|"name"|"socket"|"namespace"|"mount"|"write"|"read"|"callback"
+---@field target string "example.org:443", "GET https://example.org/x?…" or a path
+---@field rule string|nil the key of the policy that denied, or what did besides
+---@field origin string|nil file and line of that rule
+---@field reason string|nil
+---@field advice string|nil what to add to the policy to allow it
+---@field command string of run --command-text; else the command's arguments
+---@field commandId string of run --command-id; else as command
+---@field process srt.Process|nil
+
 ---A request that the proxy can read. Read-only; it ends with the callback.
 ---@class srt.Request
 ---@field method string

@@ -9,7 +9,7 @@ local UNLISTED = { ["network.allowedDomains"] = true, ["network.strictAllowlist"
 
 local function advice_of(decision)
   if not UNLISTED[decision.rule] or not decision.host then return nil end
-  return ("network.allowedDomains: add \"%s\""):format(spelled.target(decision.host, decision.port or 0))
+  return ("add \"%s\" to network.allowedDomains"):format(spelled.target(decision.host, decision.port or 0))
 end
 
 local function event_of(kind, target, decision, process)
@@ -61,11 +61,11 @@ function denials.refused(what, host, port, reason)
   if what == "tunnel" then
     return { kind = "connect", target = target, reason = reason, rule = "network.refuseOpaqueTunnels" }
   end
-  local literal = reason:match("add (\"[^\"]+\") to network%.allowedDomains")
+  local advice = reason:match("add \"[^\"]+\" to network%.allowedDomains")
   return { kind = "address", target = target, reason = reason,
     rule = reason:find("network.deniedDomains", 1, true) and "network.deniedDomains"
       or "network.deniedResolvedAddresses",
-    advice = literal and "network.allowedDomains: add " .. literal }
+    advice = advice }
 end
 
 return denials

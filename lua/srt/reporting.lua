@@ -26,6 +26,24 @@ function reporting.resolve(policy)
   return out
 end
 
+---What a policy says about reports, for check.
+---@param reports table of resolve
+---@return {what: string, where: string}[]
+function reporting.rows(reports)
+  local rows, patterns = {}, {}
+  for pattern in pairs(reports.ignore or {}) do patterns[#patterns + 1] = pattern end
+  table.sort(patterns)
+  for _, pattern in ipairs(patterns) do
+    local what = ("none with %s%s"):format(table.concat(reports.ignore[pattern], ", "),
+      pattern ~= "*" and (" of a command with %q"):format(pattern) or "")
+    rows[#rows + 1] = { what = what, where = "ignoreViolations" }
+  end
+  for _, fn in ipairs(reports.chain) do
+    rows[#rows + 1] = { what = "onViolation is asked", where = require("srt.source").where(reports.origins[fn]) }
+  end
+  return rows
+end
+
 -- One that fails drops nothing; that it fails is told once.
 local function failed(self, fn, message)
   if self.failed[fn] then return end

@@ -48,6 +48,16 @@ local function make(path)
   if st and (st.uid == sys.ids() or st.mode & 512 ~= 0) then tidy.mkdir(path) end
 end
 
+---Makes the folder that the state of a run will be in. Before the policy is resolved: only what is there by then is
+---kept from the command.
+---@param folders string[] from state.folders
+function state.prepare(folders)
+  for _, folder in ipairs(folders) do
+    if not state.isOurs(folder) then make(folder) end
+    if state.isOurs(folder) then return end
+  end
+end
+
 local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
 
 ---Of a run's decisions what decide_path.restore() needs: the paths that matter where something may be written.

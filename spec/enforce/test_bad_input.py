@@ -192,10 +192,10 @@ class Policies(BadInput):
     @as_everyone
     def test_what_can_not_be_held_yet_is_refused(self):
         self.not_held("""return {
-            observe = "all", onViolation = function() end, backend = "bwrap",
+            observe = "all", backend = "bwrap",
             credentials = { envVars = { { name = "X", mode = "mask", extract = "a(b)" } } },
             filesystem = { denyDelete = { "x" }, decideOpen = function() return true end },
-        }""", "observe", "onViolation", "backend", "credentials.envVars", "filesystem.decideOpen")
+        }""", "observe", "backend", "credentials.envVars", "filesystem.decideOpen")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 

@@ -157,7 +157,7 @@ describe("a response", function()
       end
     end
     local got = respond(filter("return false, 'because'"))
-    assert.equal("the response to GET http://a.test/x?q was denied by network.filterResponse (policy.lua:7): because",
+    assert.equal("the response to GET http://a.test/x?… was denied by network.filterResponse (policy.lua:7): because",
       got.reason)
   end)
 

@@ -162,6 +162,7 @@ local function rest(lines, profile)
     lines[#lines + 1] = "environment:"
     environment(lines, profile.env)
   end
+  add_block(lines, "reports of what was denied:", require("srt.reporting").rows(profile.reports), row_of)
   for _, name in ipairs(sorted(profile.limits)) do
     local value = profile.limits[name]
     if value ~= defaults[name].default then lines[#lines + 1] = ("limit: %s = %d"):format(name, value) end

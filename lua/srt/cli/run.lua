@@ -227,6 +227,7 @@ local function prepare(ctx, options, sandbox)
   if not temp then return nil, ours(message) end
   local folders = require("srt.state").folders(facts, paths.parent(temp))
   facts.state = folders
+  require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
   local file, plain
   if options.violations and options.violations ~= "none" then
