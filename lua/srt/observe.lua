@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the agent inside observes, judged: only what the policy denies becomes a violation. What it asks about, answered.
+-- What the agent inside observes, judged: only what the policy denies becomes a violation. What it asks, answered.
 --
--- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. To tell
--- decides nothing: mounts and filters hold the policy, this says why. A file that is granted is opened by the host
+-- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. To
+-- tell decides nothing: mounts and filters hold the policy, this says why. A file that is granted is opened by the host
 -- process, by the path that was judged, and given to the caller as it is.
 local answers = require "srt.answers"
 local paths = require "srt.paths"

@@ -175,7 +175,8 @@ function profile.callbackKey(name)
   return (name == "decideOpen" and "filesystem." or "network.") .. name
 end
 
----@return table {decideConnect, decideOpen, filterRequest, filterResponse = handles, origins = {[handle] = {file, line, key}}}
+---@return table {decideConnect, decideOpen, filterRequest, filterResponse = handles, origins = {[handle] = {file, line,
+--- key}}}
 local function callbacks(policy)
   local out, box = { origins = {} }, policy.box
   for _, name in ipairs(profile.CALLBACKS) do

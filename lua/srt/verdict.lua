@@ -213,7 +213,8 @@ local function read_answer(kind, answer)
   return {
     verdict = action, reason = reason ~= "" and reason or nil, status = fields.status, headers = fields.headers,
     body = action == "respond" and (fields.body or "") or fields.body or fields.setBody,
-    session = fields.session, set = fields.setHeaders, remove = fields.removeHeaders, target = fields.setTarget, observer = fields.onResponse,
+    session = fields.session, set = fields.setHeaders, remove = fields.removeHeaders, target = fields.setTarget,
+    observer = fields.onResponse,
   }
 end
 
