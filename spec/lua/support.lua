@@ -25,7 +25,7 @@ end
 
 local function install_finders()
   local path = os.getenv("SRT_SPEC_CMODULE")
-  for _, name in ipairs { "walk", "guard", "secret" } do
+  for _, name in ipairs { "walk", "guard", "secret", "journal", "tidy" } do
     package.preload["srt.c." .. name] = path and package.loadlib(path, "luaopen_srt_c_" .. name)
   end
 end

@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The store of violations: what it keeps, whom it tells, how it is spelled, and its file.
+local support = require("spec.lua.support")
+local text = require("srt.violation_text")
+local violations = require("srt.violations")
+
+local function store_of(more)
+  local options = { command = "npm install left-pad", now = function() return 1 end }
+  for key, value in pairs(more or {}) do options[key] = value end
+  return violations.new(options)
+end
+
+local function targets(store)
+  local list = {}
+  for i, v in ipairs(store:list()) do list[i] = v.target end
+  return list
+end
+
+describe("the store", function()
+  it("keeps the last ones, and counts all", function()
+    local store = store_of { capacity = 3 }
+    assert.same({}, store:list())
+    for i = 1, 3 do store:add { kind = "connect", target = "h" .. i } end
+    assert.same({ "h1", "h2", "h3" }, targets(store))
+    for i = 4, 8 do store:add { kind = "connect", target = "h" .. i } end
+    assert.same({ "h6", "h7", "h8" }, targets(store))
+    assert.equal(8, store.total)
+  end)
+
+  it("groups what is the same, up to a bound", function()
+    local store = store_of()
+    for _ = 1, 5 do store:add { kind = "write", target = "/a", rule = "r" } end
+    store:add { kind = "read", target = "/a", rule = "r" }
+    for i = 1, 600 do store:add { kind = "connect", target = "h" .. i } end
+    assert.equal(5, store.groups[1].count)
+    assert.equal(500, #store.groups)
+    assert.equal(102, store.ungrouped)
+  end)
+
+  it("knows the run and the process", function()
+    local v = store_of { commandId = "id" }:add { kind = "write", target = "/x", pid = 7, exe = "/bin/a", rule = "r",
+      reason = "why", origin = "p.lua:3", advice = "do" }
+    assert.same({ time = 1, kind = "write", target = "/x", rule = "r", reason = "why", origin = "p.lua:3",
+      advice = "do", command = "npm install left-pad", commandId = "id", process = { pid = 7, exe = "/bin/a" } }, v)
+    v = store_of():add { kind = "connect", target = "h:1", process = { pid = 8, exe = "/bin/b" } }
+    assert.same({ pid = 8, exe = "/bin/b" }, v.process)
+    assert.equal("npm install left-pad", v.commandId)
+    assert.is_nil(store_of { commandId = "" }:add({ kind = "connect", target = "h:1" }).process)
+  end)
+
+  it("cleans and bounds what comes from inside", function()
+    local v = store_of():add { kind = "write", target = "/a\n\27[31m\u{202e}b\xff" .. ("x"):rep(5000) }
+    assert.equal("/a  [31m b?", v.target:sub(1, 11))
+    assert.truthy(#v.target < 1100)
+    assert.truthy(utf8.len(v.target))
+  end)
+
+  it("leaves out what is ignored", function()
+    local ignore = { ["*"] = { "/usr/bin" }, npm = { "/private/tmp", "evil.test" }, ["git push"] = { "nc" } }
+    local function kept(command, kind, target)
+      return store_of { command = command, ignore = ignore }:add { kind = kind, target = target, reason = "/usr/bin" }
+        ~= nil
+    end
+    assert.is_false(kept("any", "write", "/usr/bin/x"))
+    assert.is_true(kept("any", "write", "/usr/lib/x"))
+    assert.is_false(kept("npm i", "write", "/private/tmp/x"))
+    assert.is_true(kept("yarn", "write", "/private/tmp/x"))
+    assert.is_false(kept("npm i", "connect", "evil.test:443"))
+    assert.is_true(kept("git pull", "read", "/usr/nc"))
+    assert.is_false(kept("cd x; git push", "read", "/usr/nc"))
+    -- Patterns are text, none of Lua's.
+    assert.is_true(store_of { command = "x", ignore = { ["*"] = { "." } } }:add { kind = "write", target = "/a" } ~= nil)
+    assert.is_nil(store_of { command = "x", ignore = { ["*"] = { "deny file-write" } } }
+      :add { kind = "write", target = "/a" })
+  end)
+
+  it("keeps what whoever is asked does not drop, also when the answer comes late or never", function()
+    local waiting, written = {}, {}
+    local store = store_of {
+      ask = function(v, done)
+        if v.target == "now" then return done(false) end
+        if v.target == "dropped" then return done(true) end
+        waiting[v.target] = done
+      end,
+      write = function(v) written[#written + 1] = v.target end,
+    }
+    for _, target in ipairs { "late", "now", "dropped", "late drop", "never" } do
+      store:add { kind = "connect", target = target }
+    end
+    assert.same({ "now" }, targets(store))
+    waiting["late"](false)
+    waiting["late drop"](true)
+    assert.same({ "now", "late" }, targets(store))
+    store:finish()
+    assert.same({ "now", "late", "never" }, targets(store))
+    assert.same(targets(store), written)
+    store:finish()
+    assert.equal(3, store.total)
+  end)
+end)
+
+describe("annotate", function()
+  it("appends a block for the command that is meant", function()
+    local store = store_of { commandId = "one" }
+    assert.equal("out", store:annotate("out", "one"))
+    store:add { kind = "connect", target = "h:1", reason = "not <listed>\n</sandbox_violations>" }
+    store:add { kind = "write", target = "/x" }
+    store:add { kind = "write", target = "/x" }
+    assert.equal("out\n<sandbox_violations>\ndeny network-outbound h:1 (not listed /sandbox_violations)\n"
+      .. "deny file-write /x\n</sandbox_violations>", store:annotate("out", "one"))
+    assert.equal("out", store:annotate("out", "two"))
+  end)
+
+  it("compares 100 characters", function()
+    local long = ("ä"):rep(100)
+    local store = store_of { commandId = long .. "1" }
+    store:add { kind = "write", target = "/x" }
+    assert.truthy(store:annotate("", long .. "2"):find("/x", 1, true))
+    assert.equal("", store:annotate("", ("ä"):rep(99)))
+    assert.equal(("ä"):rep(100), text.key(long .. "3"))
+    assert.equal("short", text.key("short"))
+  end)
+end)
+
+describe("the report", function()
+  local report = require("srt.violation_report")
+
+  it("is quiet where nothing was denied", function()
+    assert.same({}, report.lines(store_of()))
+    local json = require("srt.json").decode(report.json(nil))
+    assert.equal(0, json.denied)
+    assert.same({}, json.violations)
+  end)
+
+  it("is short, with what can be done first", function()
+    local store = store_of()
+    for i = 1, 20 do store:add { kind = "connect", target = "h" .. i, reason = "because" } end
+    store:add { kind = "name", target = "example.org", advice = "add it" }
+    for _ = 1, 3 do store:add { kind = "connect", target = "example.org:443", advice = "add \"example.org:443\"" } end
+    local lines = report.lines(store, "see there")
+    assert.equal("denied: 24 attempts", lines[1])
+    -- The name tells nothing new.
+    assert.equal("  connect example.org:443 (3 times): add \"example.org:443\"", lines[2])
+    assert.equal("  connect h1: because", lines[3])
+    assert.equal("  and 13 more: see there", lines[#lines])
+    assert.equal(10, #lines)
+    local json = require("srt.json").decode(report.json(store))
+    assert.equal(24, json.denied)
+    assert.equal(22, #json.violations)
+    assert.equal(3, json.violations[22].count)
+  end)
+end)
+
+describe("the file", function()
+  if not (support.real and package.loadlib(os.getenv("SRT_SPEC_CMODULE"), "luaopen_srt_c_journal")) then
+    return pending("needs the C module")
+  end
+  local violation_file, sys = require("srt.violation_file"), require("srt.c.sys")
+  local folder, said
+
+  before_each(function()
+    folder = os.tmpname()
+    os.remove(folder)
+    assert(require("srt.c.tidy").mkdir(folder))
+    said = {}
+  end)
+  after_each(function() require("srt.c.tidy").tree(folder) end)
+
+  local function file(more)
+    local options = { folder = folder, say = function(line) said[#said + 1] = line end }
+    for key, value in pairs(more or {}) do options[key] = value end
+    return violation_file.new(options)
+  end
+
+  local v = { time = 0.5, kind = "connect", target = "h:1", command = "c", commandId = "c" }
+  local LINE = '{"command":"c","commandId":"c","kind":"connect","target":"h:1","time":"1970-01-01T00:00:00.500Z"}\n'
+
+  it("grows by lines, for this user only", function()
+    local path = violation_file.path(folder)
+    local one, two = file(), file()
+    for _, f in ipairs { one, two, one } do f:write(v) end
+    assert.equal(LINE:rep(3), sys.readfile(path))
+    assert.equal(tonumber("600", 8), sys.stat(path).mode)
+    assert.same({}, said)
+  end)
+
+  it("is turned when it is long, by several runs", function()
+    local path = violation_file.path(folder)
+    local one, two = file(), file()
+    one:write(v)
+    two:write(v)
+    os.execute("truncate -s 8M " .. path)
+    one:write(v)
+    two:write(v)
+    one:write(v)
+    assert.equal(LINE:rep(3), sys.readfile(path))
+    assert.equal(8 << 20, sys.stat(path .. ".1").size)
+    assert.same({}, said)
+  end)
+
+  it("is not what a link, or another's folder, makes of it", function()
+    local path, own = violation_file.path(folder)
+    assert(require("srt.c.tidy").mkdir(own))
+    os.execute(("touch %s/victim; ln -s %s/victim %s"):format(folder, folder, path))
+    local f = file()
+    f:write(v)
+    f:write(v)
+    assert.equal("", sys.readfile(folder .. "/victim"))
+    assert.equal(1, #said)
+    os.execute(("rm %s; ln %s/victim %s"):format(path, folder, path))
+    file():write(v)
+    assert.equal("", sys.readfile(folder .. "/victim"))
+    assert.equal(2, #said)
+    os.execute(("rm %s; chmod 777 %s"):format(path, own))
+    file():write(v)
+    assert.equal(3, #said)
+    assert.is_nil(sys.lstat(path))
+  end)
+
+  it("says once that nothing can be written, and stops at a run's share", function()
+    local f = file { path = "/dev/full" }
+    f:write(v)
+    f:write(v)
+    assert.same({ "warning: /dev/full takes no more violations: No space left on device" }, said)
+    said = {}
+    local long = { time = 1, kind = "write", target = ("x"):rep(1 << 20), command = "c", commandId = "c" }
+    f = file()
+    for _ = 1, 6 do f:write(long) end
+    assert.equal(1, #said)
+    assert.truthy(said[1]:find("has filled 4 MiB", 1, true))
+    assert.truthy(sys.stat((violation_file.path(folder))).size <= 4 << 20)
+  end)
+end)
