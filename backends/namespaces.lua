@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Profile → plan for Linux namespaces: mounts, ids, Landlock, seccomp, environment.
-local seccomp = require "backends.seccomp"
 local decide = require "srt.decide_path"
 local paths = require "srt.paths"
 
@@ -146,7 +145,8 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
---- binary: string? this program, files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
+--- binary: string? this program, ready: (fun(key: string): boolean)? is a seccomp program built in?,
+--- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
 function namespaces.compile(profile, rules, ctx)
@@ -189,14 +189,19 @@ function namespaces.compile(profile, rules, ctx)
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
-    reads = watch and watch.reads }
-  plan.seccomp = seccomp.rules(options)
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
+  local filter_key = require "backends.filter_key"
+  plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
+  if not plan.filter then plan.seccomp = require("backends.seccomp").rules(options) end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
   plan.watch = watch
-  if guard or sockets or watch then plan.notify = seccomp.notified(options) end
+  if guard or sockets or watch then
+    options.reads = watch and watch.reads
+    plan.notify = require("backends.seccomp").notified(options)
+    plan.notifyFilter = filter_key.ready(filter_key.notified(options), ctx.ready)
+  end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)

@@ -244,8 +244,8 @@ int agent_enter(const struct plan *plan, int agent, struct failure *failure)
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_get(plan->notify, plan->notify_count, &program,
-			    failure);
+	error = seccomp_get(plan->notify_filter, plan->notify,
+			    plan->notify_count, &program, failure);
 	if (error)
 		return error;
 	listener = notify_install(&program);

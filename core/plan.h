@@ -229,6 +229,8 @@ struct redirect {
  * @guard: names that are not to be made
  * @sockets: Unix sockets that may be connected to, by path
  * @watch: what is observed
+ * @filter: key of a ready seccomp program; NULL: of @rules one is built
+ * @notify_filter: likewise, of @notify
  * @notify: rules that name the calls which an agent serves
  */
 struct plan {
@@ -252,6 +254,8 @@ struct plan {
 	bool scope_signals;
 	const char **writable;
 	size_t writable_count;
+	const char *filter;
+	const char *notify_filter;
 	struct seccomp_rule *rules;
 	size_t rule_count;
 	int *keep_fds;

@@ -216,7 +216,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = landlock_build(plan, &confinement->ruleset, failure);
 	if (!error)
-		error = seccomp_get(plan->rules, plan->rule_count,
+		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
 				    &confinement->filter, failure);
 	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
