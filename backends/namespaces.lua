@@ -166,6 +166,8 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "network.allowUnixSockets can't be held with allowNestedUserNamespaces: in a namespace of its own a "
       .. "command can give a socket another path; leave out one of them"
   end
+  local watch, unwatched = require("srt.observe").of(profile)
+  if unwatched then return nil, unwatched end
   mounts_of(rules, plan)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -187,18 +189,18 @@ function namespaces.compile(profile, rules, ctx)
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
-  local key = ctx.ready and require("backends.filter_key").of(options)
-  if key and ctx.ready(key) then
-    plan.filter = key
-  else
-    plan.seccomp = require("backends.seccomp").rules(options)
-  end
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
+  local filter_key = require "backends.filter_key"
+  plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
+  if not plan.filter then plan.seccomp = require("backends.seccomp").rules(options) end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
-  if guard or sockets then
-    plan.notify = require("backends.seccomp").notified { guard = guard, sockets = sockets }
+  plan.watch = watch
+  if guard or sockets or watch then
+    options.reads = watch and watch.reads
+    plan.notify = require("backends.seccomp").notified(options)
+    plan.notifyFilter = filter_key.ready(filter_key.notified(options), ctx.ready)
   end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },

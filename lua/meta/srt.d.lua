@@ -35,6 +35,13 @@
 ---@field commandId string of run --command-id; else as command
 ---@field process srt.Process|nil
 
+---An open that the lists deny, as filesystem.decideOpen gets it.
+---@class srt.Open
+---@field path string the real one
+---@field mode "read"|"write"
+---@field process srt.Process
+---@field command string
+
 ---A request that the proxy can read. Read-only; it ends with the callback.
 ---@class srt.Request
 ---@field method string
@@ -210,6 +217,7 @@ function srt.hmac(key, text) end
 ---@field setTarget string|srt.Secret|nil of a request: "/path?query", or a URL of the same scheme; a new host is decided as any other
 ---@field onResponse fun(status: integer, headers: srt.Headers)|nil of a request: told of its response; the answer is ignored
 ---@field status integer|nil of a response
+---@field session boolean|nil of decideOpen: that path and mode are not asked about again
 
 ---@param edits srt.Edits|nil
 ---@return srt.Answer

@@ -6,7 +6,7 @@ local schema = require("srt.schema")
 local profile = {}
 
 -- The callbacks of the network, in the order in which they are asked.
-profile.CALLBACKS = { "decideConnect", "filterRequest", "filterResponse" }
+profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
 
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
@@ -168,11 +168,19 @@ local function network(self, values)
   return out
 end
 
----@return table {decideConnect, filterRequest, filterResponse = handles, origins = {[handle] = {file, line, key}}}
+---The key that a callback has in a policy.
+---@param name string
+---@return string
+function profile.callbackKey(name)
+  return (name == "decideOpen" and "filesystem." or "network.") .. name
+end
+
+---@return table {decideConnect, decideOpen, filterRequest, filterResponse = handles, origins = {[handle] = {file, line,
+--- key}}}
 local function callbacks(policy)
   local out, box = { origins = {} }, policy.box
   for _, name in ipairs(profile.CALLBACKS) do
-    local key, list = "network." .. name, {}
+    local key, list = profile.callbackKey(name), {}
     local v = policy.values[key]
     for i, entry in ipairs(v and v.chain or {}) do
       list[i] = entry.value
@@ -269,6 +277,7 @@ function profile.resolve(policy, ctx)
     limits = budget,
     unix = unix_sockets(self, values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
+    observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
