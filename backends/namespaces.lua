@@ -44,7 +44,7 @@ end
 
 local function cover(mounts, points, index, rules, path)
   if rules.types[path] ~= "dir" then
-    mounts[#mounts + 1] = { op = "mask", target = path, directory = false }
+    mounts[#mounts + 1] = { op = "mask", target = path }
     return
   end
   local list = slots(points, index, rules, path)

@@ -76,6 +76,7 @@ end
 -- A link on the way to a protected path may not be replaced, nor a plain file
 -- that stands where a folder of the path would have to be.
 local function hold_way(rules, entry, resolved)
+  if not resolved.links[1] and not resolved.beneath then return end
   for _, link in ipairs(resolved.links) do
     if not decide.own(link.path) and rules:at(paths.parent(link.path)).write then
       put(rules.denyWrite, link.path, entry)
@@ -277,14 +278,14 @@ end
 ---@param more table<string, boolean>? further paths
 ---@return string[]
 function Rules:points(more)
-  local list = {}
-  local function add(path) list[#list + 1] = path end
-  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite", "finalRead", "finalWrite" } do
-    for path in pairs(self[name]) do add(path) end
+  local list, count = { self.tempDir }, self.tempDir and 1 or 0
+  for _, map in ipairs { self.denyRead, self.allowRead, self.allowWrite, self.denyWrite, self.finalRead, self.finalWrite,
+    self.pinned, more } do
+    for path in next, map do
+      count = count + 1
+      list[count] = path
+    end
   end
-  for path in pairs(self.pinned) do add(path) end
-  for path in pairs(more or {}) do add(path) end
-  if self.tempDir then add(self.tempDir) end
   return sys.treesort(list)
 end
 

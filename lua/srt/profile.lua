@@ -38,9 +38,9 @@ end
 local function path_entry(self, entry, list)
   local given, literal = entry.value, false
   if type(given) == "table" then
-    given, literal = given.path, true
+    given, literal, entry.literal = given.path, true, true
   end
-  entry.given, entry.literal = given, literal
+  entry.given = given
   local reason
   if not literal and (find(given, "*", 1, true) or find(given, "?", 1, true) or find(given, "[", 1, true)) then
     local expand = require("srt.expand")

@@ -187,17 +187,18 @@ end
 function source.entries(doc, key, list, literal_of)
   local meta = {}
   function meta.__index(entry, name)
-    if name ~= "origin" then
+    if name == "literal" then
+      return false -- of a path; the few others say so themselves
+    elseif name ~= "origin" then
       return nil
     end
     local i = entry.place
     entry.origin = source.origin(doc, ("%s[%d]"):format(key, i), list, i, literal_of(list[i]))
-    entry.place = nil
-    return setmetatable(entry, nil).origin
+    return entry.origin
   end
   return function(i)
     -- With room for what becomes of it in a profile.
-    return setmetatable({ value = list[i], place = i, given = nil, path = nil, literal = nil }, meta)
+    return setmetatable({ value = list[i], place = i, given = nil, path = nil }, meta)
   end
 end
 
