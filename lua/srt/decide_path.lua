@@ -279,8 +279,8 @@ end
 ---@return string[]
 function Rules:points(more)
   local list, count = { self.tempDir }, self.tempDir and 1 or 0
-  for _, map in ipairs { self.denyRead, self.allowRead, self.allowWrite, self.denyWrite, self.finalRead, self.finalWrite,
-    self.pinned, more } do
+  for _, map in ipairs { self.denyRead, self.allowRead, self.allowWrite, self.denyWrite, self.finalRead,
+    self.finalWrite, self.pinned, more } do
     for path in next, map do
       count = count + 1
       list[count] = path
