@@ -101,9 +101,10 @@ static int apply_bind(const struct mounts *m, const struct mount_step *step)
 	if (path_below(step->target, "/dev") ||
 	    path_below(step->target, "/proc"))
 		return -EINVAL;
-	owned_fd int tree = clone_tree(
-		m->old_root, step->source,
-		MOUNTS_SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));
+	owned_fd int tree =
+		clone_tree(m->old_root, step->source,
+			   m->still | MOUNTS_SAFE |
+				   (step->read_only ? MOUNT_ATTR_RDONLY : 0));
 
 	return tree < 0 ? tree : attach(m, tree, step->target);
 }
@@ -111,8 +112,9 @@ static int apply_bind(const struct mounts *m, const struct mount_step *step)
 /*
  * As attach(), but fast where many names of one folder follow each other: one
  * mount(2) takes half the time of open_tree(2), move_mount(2) and close(2). It
- * follows a link in the last place, so whether the name itself is covered is
- * looked at afterwards. Read-only as all of the masks is.
+ * would follow a link in the last place, so no mount of the new root has links
+ * followed meanwhile; else whether the name itself is covered is looked at
+ * afterwards. Read-only as all of the masks is.
  */
 static int apply_mask(const struct mounts *m, const struct plan *plan,
 		      size_t index, struct covering *at)
@@ -126,8 +128,11 @@ static int apply_mask(const struct mounts *m, const struct plan *plan,
 	if (error)
 		return error;
 	name = target + at->size;
-	if (syscall(SYS_mount, at->source, name, NULL, MS_BIND_, NULL) ||
-	    fstatat(at->folder, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (syscall(SYS_mount, at->source, name, NULL, MS_BIND_, NULL))
+		return -errno;
+	if (m->still)
+		return 0;
+	if (fstatat(at->folder, name, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return st.st_dev == at->st.st_dev && st.st_ino == at->st.st_ino
 		       ? 0
@@ -377,7 +382,7 @@ int mounts_begin(struct mounts *m, struct failure *failure)
 {
 	int error = make_private();
 
-	*m = (struct mounts){ -1, -1, -1 };
+	*m = (struct mounts){ -1, -1, -1, 0 };
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot make the mounts private");
@@ -447,9 +452,47 @@ static int pivot(const struct mounts *m, struct failure *failure)
 	return 0;
 }
 
+/*
+ * May links be held still in all mounts for a while? Not where one of the host
+ * has that already: which, would have to be known to take it away again.
+ */
+static bool can_hold_links(void)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	owned_ptr char *line = NULL;
+	size_t size = 0;
+	bool found = !file;
+
+	while (!found && getline(&line, &size, file) >= 0)
+		found = strstr(line, "nosymfollow");
+	if (file)
+		fclose(file);
+	return !found;
+}
+
+/* With @hold_links no link is followed in the new root meanwhile. */
+static int do_steps(struct mounts *m, const struct plan *plan, bool hold_links,
+		    struct failure *failure)
+{
+	int error;
+
+	m->still = hold_links ? MOUNT_ATTR_NOSYMFOLLOW : 0;
+	if (!hold_links)
+		return apply_steps(m, plan, failure);
+	error = sys_mount_attr(m->new_root, true, m->still, 0);
+	if (error)
+		return failure_set(failure, -error, "cannot hold links still");
+	error = apply_steps(m, plan, failure);
+	if (!error && (error = sys_mount_attr(m->new_root, true, 0, m->still)))
+		failure_set(failure, -error, "cannot let links be followed");
+	return error;
+}
+
 int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		 struct failure *failure)
 {
+	/* Worth it from some hundred steps on. */
+	bool hold_links = plan->step_count > 200 && can_hold_links();
 	int error = masks < 0
 			    ? 0
 			    : sys_move_mount(masks, m->old_root, &MASK_HOME[1]);
@@ -461,7 +504,7 @@ int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 	if (!error && masks >= 0 && (error = keep_masks(m, masks)))
 		failure_set(failure, -error, "cannot keep the masks");
 	if (!error)
-		error = apply_steps(m, plan, failure);
+		error = do_steps(m, plan, hold_links, failure);
 	if (!error && plan->file_count && (error = own_files(m)))
 		failure_set(failure, -error, "cannot mount " PLAN_FILES);
 	if (!error)
