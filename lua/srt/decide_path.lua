@@ -255,12 +255,20 @@ end
 ---@param path string absolute, without links
 ---@return boolean read, boolean write, table? readRule, table? writeRule
 function Rules:holds(path)
-  if self.tempDir and paths.below(path, self.tempDir) then
-    local rule = { given = "TMPDIR", path = self.tempDir, builtin = "temporary directory" }
-    return true, true, rule, rule
+  local read, rule, allow, deny, final_read, final_write
+  local folds = self.folds
+  local above = folds and path ~= "/" and path ~= self.tempDir and not OWN[path] and folds[paths.parent(path)]
+  if above then -- it is no folder of ours: of these nothing is kept
+    read, rule, allow, deny, final_read, final_write =
+      step(self, path, above[1], above[2], above[3], above[4], above[5], above[6])
+  elseif self.tempDir and paths.below(path, self.tempDir) then
+    local own = { given = "TMPDIR", path = self.tempDir, builtin = "temporary directory" }
+    return true, true, own, own
+  elseif decide.own(path) then
+    return true, true
+  else
+    read, rule, allow, deny, final_read, final_write = fold(self, path)
   end
-  if decide.own(path) then return true, true end
-  local read, rule, allow, deny, final_read, final_write = fold(self, path)
   read, rule = read and not final_read, final_read or rule
   local write = read and allow and not deny and not final_write and true or false
   return read, write, rule, final_write or deny or (not read and rule) or allow
