@@ -41,6 +41,7 @@ struct mounts {
 	int old_root;
 	int new_root;
 	int masks; /* after mounts_apply(): where remount.h finds them, or -1 */
+	uint64_t still; /* of mounts within mounts_apply(): follow no link */
 };
 
 /**

@@ -185,7 +185,8 @@ static void read_step(struct plan_reader *r, int index, void *out)
 	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
 	lua_pop(r->L, 1);
 	step->target = text_field(r, index, "target", true);
-	step->source = text_field(r, index, "source", step->kind == MOUNT_BIND);
+	if (step->kind == MOUNT_BIND)
+		step->source = text_field(r, index, "source", true);
 	step->directory = flag_at(r, index, "directory");
 	step->read_only = flag_at(r, index, "readOnly");
 	if (step->kind == MOUNT_SCAFFOLD)

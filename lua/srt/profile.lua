@@ -5,6 +5,9 @@ local schema = require("srt.schema")
 
 local profile = {}
 
+local find = string.find
+local paths -- a policy without paths has no use for it
+
 -- The callbacks of the network, in the order in which they are asked.
 profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
 
@@ -30,25 +33,27 @@ local function plain_list(values, key)
   return out
 end
 
+---Makes an item of a list the entry of a profile.
 ---@return table|nil entry {given=, path=, literal=, origin=}, or with pattern= in the place of path=
-local function path_entry(self, item, list)
-  local given, literal = item.value, false
+local function path_entry(self, entry, list)
+  local given, literal = entry.value, false
   if type(given) == "table" then
-    given, literal = given.path, true
+    given, literal, entry.literal = given.path, true, true
   end
-  local entry = { given = given, literal = literal, origin = item.origin }
+  entry.given = given
   local reason
-  if not literal and given:find("[*?%[]") then
+  if not literal and (find(given, "*", 1, true) or find(given, "?", 1, true) or find(given, "[", 1, true)) then
     local expand = require("srt.expand")
     entry.pattern, reason = expand.pattern(given, self.ctx, list)
     given = expand.strip(given, list)
     self.patterns = self.patterns or entry.pattern ~= nil
   end
   if not entry.pattern and not reason then
-    entry.path, reason = require("srt.paths").expand(given, self.ctx)
+    paths = paths or require("srt.paths")
+    entry.path, reason = paths.expand(given, self.ctx)
   end
   if reason then
-    self:problem(item.origin, ("%q: %s"):format(entry.given, reason))
+    self:problem(entry.origin, ("%q: %s"):format(entry.given, reason))
     return nil
   end
   return entry

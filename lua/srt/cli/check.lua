@@ -4,6 +4,7 @@
 local report = require("srt.report")
 local schema = require("srt.schema")
 local source = require("srt.source")
+local tables = require("srt.tables")
 
 local check = {}
 
@@ -131,15 +132,8 @@ local function network(lines, profile, try)
   end
 end
 
-local function sorted(map)
-  local keys = {}
-  for k in pairs(map) do keys[#keys + 1] = k end
-  table.sort(keys)
-  return keys
-end
-
 local function environment(lines, env)
-  for _, name in ipairs(sorted(env.set)) do
+  for _, name in ipairs(tables.keys(env.set)) do
     lines[#lines + 1] = row(("set %s=%s"):format(name, env.set[name]), "env.set")
   end
   for _, name in ipairs(env.unset) do
@@ -163,7 +157,7 @@ local function rest(lines, profile)
     environment(lines, profile.env)
   end
   add_block(lines, "reports of what was denied:", require("srt.reporting").rows(profile.reports), row_of)
-  for _, name in ipairs(sorted(profile.limits)) do
+  for _, name in ipairs(tables.keys(profile.limits)) do
     local value = profile.limits[name]
     if value ~= defaults[name].default then lines[#lines + 1] = ("limit: %s = %d"):format(name, value) end
   end
