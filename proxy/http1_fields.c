@@ -11,8 +11,8 @@ bool http1_token(struct proxy_text text)
 		unsigned char byte = (unsigned char)text.data[i];
 		unsigned char lower = byte | 0x20;
 
-		if (!(byte >= '0' && byte <= '9') &&
-		    !(lower >= 'a' && lower <= 'z') &&
+		if (!(lower >= 'a' && lower <= 'z') &&
+		    !(byte >= '0' && byte <= '9') && byte != '-' &&
 		    !memchr(marks, byte, sizeof(marks) - 1))
 			return false;
 	}
@@ -49,10 +49,18 @@ struct proxy_text http1_trim(struct proxy_text text)
 /* Cuts the next CRLF line off @rest. */
 bool http1_line(struct proxy_text *rest, struct proxy_text *line)
 {
-	const char *end = memmem(rest->data, rest->size, "\r\n", 2);
+	const char *end = NULL, *from = rest->data;
+	size_t left = rest->size;
 
+	while ((end = left ? memchr(from, '\n', left) : NULL)) {
+		if (end > rest->data && end[-1] == '\r')
+			break;
+		left -= (size_t)(end + 1 - from);
+		from = end + 1;
+	}
 	if (!end)
 		return false;
+	end--;
 	*line = (struct proxy_text){ rest->data, (size_t)(end - rest->data) };
 	rest->data = end + 2;
 	rest->size -= line->size + 2;

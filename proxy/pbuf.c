@@ -48,6 +48,18 @@ void pbuf_text_add(struct pbuf *buffer, struct proxy_text text)
 	pbuf_add(buffer, text.data, text.size);
 }
 
+void pbuf_number(struct pbuf *buffer, unsigned long long number)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	pbuf_add(buffer, digits + at, sizeof(digits) - at);
+}
+
 void pbuf_format(struct pbuf *buffer, const char *format, ...)
 {
 	char line[512];

@@ -34,6 +34,15 @@ void pbuf_add(struct pbuf *buffer, const char *data, size_t size);
 /** pbuf_text_add() - append a text */
 void pbuf_text_add(struct pbuf *buffer, struct proxy_text text);
 
+/** pbuf_string() - append a C string */
+static inline void pbuf_string(struct pbuf *buffer, const char *string)
+{
+	pbuf_add(buffer, string, strlen(string));
+}
+
+/** pbuf_number() - append a number in decimal digits */
+void pbuf_number(struct pbuf *buffer, unsigned long long number);
+
 /** pbuf_format() - append formatted text, at most 511 bytes of it */
 void pbuf_format(struct pbuf *buffer, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
