@@ -57,7 +57,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt)
         say(line_of(question, decision))
         if decision.detail then say(decision.detail) end
       end
-      return net.wire(decision)
+      return net.answer(decision)
     end,
     checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
     log = say and function(line)
