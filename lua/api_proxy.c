@@ -448,7 +448,7 @@ static void on_decide(void *context, struct proxy_ask *ask,
 		.reason = "out of memory",
 	};
 	struct proxy_object *object = context;
-	struct asking *asking = calloc(1, sizeof(*asking));
+	struct asking *asking = malloc(sizeof(*asking));
 	lua_State *L = object->L;
 	int top = lua_gettop(L);
 

@@ -6,12 +6,10 @@
 /* Most bytes are neither ends of lines nor refused: they only count. */
 static void skip_plain(struct http1_scan *scan, const char *data, size_t end)
 {
-	size_t at = scan->at;
+	size_t run = http1_plain(data + scan->at, end - scan->at);
 
-	while (at < end && (unsigned char)data[at] >= 0x20 && data[at] != 0x7f)
-		at++;
-	scan->line += at - scan->at;
-	scan->at = at;
+	scan->line += run;
+	scan->at += run;
 }
 
 ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t size,

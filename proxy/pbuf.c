@@ -8,7 +8,7 @@
 
 enum { PBUF_FIRST = 512 };
 
-static bool pbuf_reserve(struct pbuf *buffer, size_t more)
+bool pbuf_reserve(struct pbuf *buffer, size_t more)
 {
 	size_t wanted = buffer->size + more, capacity;
 	char *memory;
@@ -33,19 +33,6 @@ static bool pbuf_reserve(struct pbuf *buffer, size_t more)
 	buffer->memory = memory;
 	buffer->capacity = capacity;
 	return true;
-}
-
-void pbuf_add(struct pbuf *buffer, const char *data, size_t size)
-{
-	if (!size || !pbuf_reserve(buffer, size))
-		return;
-	memcpy(buffer->memory + buffer->start + buffer->size, data, size);
-	buffer->size += size;
-}
-
-void pbuf_text_add(struct pbuf *buffer, struct proxy_text text)
-{
-	pbuf_add(buffer, text.data, text.size);
 }
 
 void pbuf_number(struct pbuf *buffer, unsigned long long number)
