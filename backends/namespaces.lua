@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Profile → plan for Linux namespaces: mounts, ids, Landlock, seccomp, environment.
-local seccomp = require "backends.seccomp"
 local decide = require "srt.decide_path"
 local paths = require "srt.paths"
 
@@ -146,7 +145,8 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
---- binary: string? this program, files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
+--- binary: string? this program, ready: (fun(key: string): boolean)? is a seccomp program built in?,
+--- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
 function namespaces.compile(profile, rules, ctx)
@@ -186,12 +186,20 @@ function namespaces.compile(profile, rules, ctx)
     local transparent = require "srt.transparent"
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
-  plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
+  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
+  local key = ctx.ready and require("backends.filter_key").of(options)
+  if key and ctx.ready(key) then
+    plan.filter = key
+  else
+    plan.seccomp = require("backends.seccomp").rules(options)
+  end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
-  if guard or sockets then plan.notify = seccomp.notified { guard = guard, sockets = sockets } end
+  if guard or sockets then
+    plan.notify = require("backends.seccomp").notified { guard = guard, sockets = sockets }
+  end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)

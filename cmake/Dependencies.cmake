@@ -5,7 +5,6 @@ add_library(srtlua_deps INTERFACE)
 
 set(modules lua5.4 libseccomp libuv zlib)
 if(SRT_STATIC)
-  # Only these five are static; libc stays shared (its resolver loads plugins).
   set(archives "liblua5.4.a" "libseccomp.a" "libuv_a.a\;libuv.a" "libz.a")
   foreach(module archive IN ZIP_LISTS modules archives)
     pkg_check_modules(dep_${module} REQUIRED ${module})

@@ -25,4 +25,5 @@ if(SRT_FUZZ)
   target_compile_options(srtlua_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 target_link_options(srtlua_flags INTERFACE
-  $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+  $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<IF:$<BOOL:$<TARGET_PROPERTY:SRT_STATIC_LIBC>>,-static-pie,-pie>>
+  -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)

@@ -214,6 +214,7 @@ struct redirect {
  * @keep_fds: descriptors above 2 that the command gets
  * @guard: names that are not to be made
  * @sockets: Unix sockets that may be connected to, by path
+ * @filter: key of a ready seccomp program; NULL: of @rules one is built
  * @notify: rules that name the calls which an agent serves
  */
 struct plan {
@@ -237,6 +238,7 @@ struct plan {
 	bool scope_signals;
 	const char **writable;
 	size_t writable_count;
+	const char *filter;
 	struct seccomp_rule *rules;
 	size_t rule_count;
 	int *keep_fds;

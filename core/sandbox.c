@@ -244,10 +244,16 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 	return 1;
 }
 
+void sandbox_finish(struct sandbox *sandbox)
+{
+	if (sandbox->janitor >= 0 && !sandbox->finishing)
+		(void)order(sandbox, MESSAGE_CLOSE);
+	sandbox->finishing = true;
+}
+
 void sandbox_close(struct sandbox *sandbox)
 {
-	if (sandbox->janitor >= 0)
-		(void)order(sandbox, MESSAGE_CLOSE);
+	sandbox_finish(sandbox);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
 	if (sandbox->janitor >= 0)

@@ -19,6 +19,7 @@
  * @listeners: of each point of the plan; owned until taken (set to -1), and -1
  *	where the machine has no such address
  * @reach: what PID 1 is asked to connect to
+ * @finishing: the janitor was told to end it
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
  */
 struct sandbox {
@@ -29,6 +30,7 @@ struct sandbox {
 	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
 	struct reach reach;
+	bool finishing;
 	void (*led)(void *context, int error);
 	void *led_context;
 };
@@ -75,6 +77,13 @@ void sandbox_order(struct sandbox *sandbox, enum message_kind kind);
  * Return: 1 with @message filled, 0 for none now, -EPIPE on a broken socket.
  */
 int sandbox_read(struct sandbox *sandbox, struct message *message);
+
+/**
+ * sandbox_finish() - the command has ended: have all else inside end as well
+ *
+ * What was made on the host is removed meanwhile; sandbox_close() is owed.
+ */
+void sandbox_finish(struct sandbox *sandbox);
 
 /**
  * sandbox_close() - end everything inside, wait until it is gone, and remove

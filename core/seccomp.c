@@ -149,50 +149,30 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 		     : 0;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size)
-{
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-uint64_t seccomp_hash(const struct seccomp_rule *rules, size_t count)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < count; i++) {
-		const struct seccomp_rule *rule = &rules[i];
-
-		hash = hash_bytes(hash, rule->call, strlen(rule->call) + 1);
-		hash = hash_bytes(hash, &rule->error, sizeof(rule->error));
-		for (size_t k = 0; k < rule->arg_count; k++) {
-			const struct seccomp_arg *arg = &rule->args[k];
-			uint64_t parts[] = { arg->index, arg->above,
-					     arg->differs, arg->mask,
-					     arg->value };
-
-			hash = hash_bytes(hash, parts, sizeof(parts));
-		}
-	}
-	return hash;
-}
-
-int seccomp_get(const struct seccomp_rule *rules, size_t count,
-		struct sock_fprog *out, struct failure *failure)
+const struct seccomp_ready *seccomp_find(const char *key)
 {
 	const struct seccomp_ready *ready = seccomp_ready;
-	uint64_t hash = seccomp_hash(rules, count);
 
-	for (; ready && ready->len; ready++) {
-		if (ready->hash != hash)
-			continue;
-		out->len = ready->len;
-		out->filter = (struct sock_filter *)(uintptr_t)ready->code;
-		return 0;
-	}
-	return seccomp_build(rules, count, 0, out, failure);
+	while (ready && ready->len && strcmp(ready->key, key))
+		ready++;
+	return ready && ready->len ? ready : NULL;
+}
+
+int seccomp_get(const struct plan *plan, struct sock_fprog *out,
+		struct failure *failure)
+{
+	const struct seccomp_ready *ready =
+		plan->filter ? seccomp_find(plan->filter) : NULL;
+
+	if (!plan->filter)
+		return seccomp_build(plan->rules, plan->rule_count, 0, out,
+				     failure);
+	if (!ready)
+		return failure_set(failure, EINVAL, "no seccomp program \"%s\"",
+				   plan->filter);
+	out->len = ready->len;
+	out->filter = (struct sock_filter *)(uintptr_t)ready->code;
+	return 0;
 }
 
 int seccomp_install(const struct sock_fprog *program)

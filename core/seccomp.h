@@ -28,10 +28,10 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 
 /**
  * struct seccomp_ready - a program that was built when srt-lua was
- * @hash: seccomp_hash() of its rules
+ * @key: backends/filter_key.lua: which options
  */
 struct seccomp_ready {
-	uint64_t hash;
+	const char *key;
 	unsigned short len;
 	const struct sock_filter *code;
 };
@@ -45,16 +45,16 @@ struct seccomp_ready {
  */
 extern const struct seccomp_ready seccomp_ready[] __attribute__((weak));
 
-/** seccomp_hash() - FNV-1a over the content of rules, in order */
-uint64_t seccomp_hash(const struct seccomp_rule *rules, size_t count);
+/** seccomp_find() - the ready program of a key, or NULL */
+const struct seccomp_ready *seccomp_find(const char *key);
 
 /**
- * seccomp_get() - the program of rules: a ready one, or built now
+ * seccomp_get() - the program of a plan: a ready one, or built now
  * @out: program, for the native architecture, to be kept until the process ends
  * Return: 0 or -errno, @failure filled.
  */
-int seccomp_get(const struct seccomp_rule *rules, size_t count,
-		struct sock_fprog *out, struct failure *failure);
+int seccomp_get(const struct plan *plan, struct sock_fprog *out,
+		struct failure *failure);
 
 /**
  * seccomp_install() - put the calling thread under a program for good

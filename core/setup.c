@@ -188,8 +188,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = landlock_build(plan, &confinement->ruleset, failure);
 	if (!error)
-		error = seccomp_get(plan->rules, plan->rule_count,
-				    &confinement->filter, failure);
+		error = seccomp_get(plan, &confinement->filter, failure);
 	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");

@@ -75,6 +75,7 @@ static void finish(struct supervisor *s)
 {
 	if (uv_is_closing((uv_handle_t *)&s->control_poll))
 		return;
+	sandbox_finish(s->sandbox);
 	uv_close((uv_handle_t *)&s->control_poll, on_closed);
 	uv_close((uv_handle_t *)&s->signal_poll, on_closed);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.sandbox: runs a plan and waits for its command; see api_sandbox.md. */
 #include <errno.h>
-#include <inttypes.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdio.h>
@@ -210,9 +209,35 @@ static void push_outcome(lua_State *L, const struct outcome *outcome)
 	lua_pushstring(L, outcome->failure.text);
 }
 
+/* What start-up left stays: to look through it at once would find nothing. */
+#define SETTLED_MS 100
+
+static void on_settled(uv_timer_t *timer)
+{
+	lua_gc(timer->data, LUA_GCRESTART);
+}
+
+static int supervise(lua_State *L, struct object *object,
+		     struct outcome *outcome)
+{
+	static uv_timer_t settled;
+	uv_loop_t *loop = uv_default_loop();
+	int error;
+
+	if (!loop || uv_timer_init(loop, &settled))
+		return -EMFILE;
+	settled.data = L;
+	uv_unref((uv_handle_t *)&settled);
+	(void)uv_timer_start(&settled, on_settled, SETTLED_MS, 0);
+	error = supervise_run(loop, &object->sandbox, &object->questions,
+			      outcome);
+	(void)uv_timer_stop(&settled);
+	return error;
+}
+
 /*
  * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
- * "failed", message; and notices
+ * "failed", message; and notices. Lua collects garbage from soon after on.
  */
 static int sandbox_lua_run(lua_State *L)
 {
@@ -222,10 +247,7 @@ static int sandbox_lua_run(lua_State *L)
 	int error;
 
 	supervise_let_go(plan->keep_fds, plan->keep_count);
-	error = uv_default_loop()
-			? supervise_run(uv_default_loop(), &object->sandbox,
-					&object->questions, &outcome)
-			: -EMFILE;
+	error = supervise(L, object, &outcome);
 	if (error) {
 		outcome = (struct outcome){ .kind = OUTCOME_FAILED };
 		failure_set(&outcome.failure, -error,
@@ -252,8 +274,8 @@ static int sandbox_lua_close(lua_State *L)
 }
 
 /*
- * filter(rules) -> BPF program as bytes, hash of the rules as hexadecimal
- * digits; throws what libseccomp says. For the tool that builds them in.
+ * filter(rules) -> BPF program as bytes; throws what libseccomp says. For the
+ * tool that builds them in.
  */
 static int sandbox_lua_filter(lua_State *L)
 {
@@ -262,7 +284,6 @@ static int sandbox_lua_filter(lua_State *L)
 	struct sock_fprog program = { 0 };
 	struct seccomp_rule *rules;
 	size_t count;
-	char hash[17];
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	if (!r.shared)
@@ -270,12 +291,23 @@ static int sandbox_lua_filter(lua_State *L)
 	rules = plan_read_rules(&r, 1, &count);
 	if (seccomp_build(rules, count, 0, &program, &failure))
 		return luaL_error(L, "%s", failure.text);
-	snprintf(hash, sizeof(hash), "%016" PRIx64, seccomp_hash(rules, count));
 	lua_pushlstring(L, (const char *)program.filter,
 			program.len * sizeof(*program.filter));
 	free(program.filter);
-	lua_pushstring(L, hash);
-	return 2;
+	return 1;
+}
+
+/*
+ * ready(key) -> is a seccomp program of that key built in? Not for rules that
+ * may be others than those it was built of (SRT_LUA_PATH, lua/host.c).
+ */
+static int sandbox_lua_ready(lua_State *L)
+{
+	const char *tree = getenv("SRT_LUA_PATH");
+
+	lua_pushboolean(L, !(tree && *tree) &&
+				   seccomp_find(luaL_checkstring(L, 1)));
+	return 1;
 }
 
 int luaopen_srt_c_sandbox(lua_State *L)
@@ -292,6 +324,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "begin", sandbox_lua_begin },
 		{ "identity", sandbox_lua_would_be },
 		{ "filter", sandbox_lua_filter },
+		{ "ready", sandbox_lua_ready },
 		{ NULL, NULL },
 	};
 

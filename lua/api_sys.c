@@ -8,7 +8,6 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/nss.h"
 #include "core/system.h"
 #include "core/util.h"
 #include "lua/api.h"
@@ -263,19 +263,20 @@ static int sys_lua_environ(lua_State *L)
 
 static int sys_lua_homeof(lua_State *L)
 {
-	const char *user = luaL_optstring(L, 1, NULL);
-	struct passwd *entry = user ? getpwnam(user) : getpwuid(geteuid());
+	struct account account;
+	bool found =
+		nss_account(luaL_optstring(L, 1, NULL), geteuid(), &account);
 
-	lua_pushstring(L, entry ? entry->pw_dir : NULL);
+	lua_pushstring(L, found ? account.home : NULL);
 	return 1;
 }
 
 static int sys_lua_user(lua_State *L)
 {
-	struct passwd *entry = getpwuid(geteuid());
+	struct account account;
 
-	if (entry)
-		lua_pushstring(L, entry->pw_name);
+	if (nss_account(NULL, geteuid(), &account))
+		lua_pushstring(L, account.name);
 	else
 		lua_pushfstring(L, "%d", (int)geteuid());
 	return 1;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lua/arena.h"
 #include "lua/box_wait.h"
 #include "lua/box_watch.h"
 
@@ -31,10 +32,7 @@ static bool refuses(struct box *b, size_t grow)
 	       n - b->limits.fail_at < b->limits.fail_count;
 }
 
-/*
- * @osize is a type tag where @p is NULL. Lua relies on shrinking never to
- * fail, so a realloc that does is answered with the old block.
- */
+/* @osize is a type tag where @p is NULL. */
 static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 {
 	struct box *b = ud;
@@ -42,7 +40,7 @@ static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 	void *fresh;
 
 	if (nsize == 0) {
-		free(p);
+		(void)arena_alloc(NULL, p, old, 0);
 		b->used -= old;
 		return NULL;
 	}
@@ -52,12 +50,9 @@ static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 			b->left -= REFUSAL_COST;
 		return NULL;
 	}
-	fresh = realloc(p, nsize);
-	if (!fresh) {
-		if (nsize > old)
-			return NULL;
-		fresh = p;
-	}
+	fresh = arena_alloc(NULL, p, osize, nsize);
+	if (!fresh)
+		return NULL;
 	b->used = b->used - old + nsize;
 	if (b->used > b->peak)
 		b->peak = b->used;

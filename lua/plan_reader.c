@@ -328,8 +328,11 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 				 sizeof(*plan->steps), &plan->step_count);
 	plan->files = list_field(r, index, "files", read_file,
 				 sizeof(*plan->files), &plan->file_count);
-	plan->rules = list_field(r, index, "seccomp", read_rule,
-				 sizeof(*plan->rules), &plan->rule_count);
+	plan->filter = text_field(r, index, "filter", false);
+	if (!plan->filter)
+		plan->rules =
+			list_field(r, index, "seccomp", read_rule,
+				   sizeof(*plan->rules), &plan->rule_count);
 	if (lua_getfield(L, index, "guard") != LUA_TNIL)
 		plan_read_guard(r, lua_gettop(L), &plan->guard);
 	lua_pop(L, 1);

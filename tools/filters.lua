@@ -5,8 +5,9 @@ local out_path, tree = ...
 package.path = tree .. "/?.lua"
 local filter = require("srt.c.sandbox").filter
 local rules = require("backends.seccomp").rules
+local filter_key = require("backends.filter_key")
+local OPTIONS = filter_key.OPTIONS
 
-local OPTIONS = { "unix", "nested", "root", "groupSignals", "guard" }
 local lines, entries = {
   "/* Written by tools/filters.lua at build time. */",
   '#include "core/seccomp.h"',
@@ -15,14 +16,14 @@ local lines, entries = {
 for bits = 0, (1 << #OPTIONS) - 1 do
   local options = {}
   for i, name in ipairs(OPTIONS) do options[name] = bits >> (i - 1) & 1 == 1 end
-  local bytes, hash = filter(rules(options))
+  local bytes = filter(rules(options))
   lines[#lines + 1] = ("static const struct sock_filter code%d[] = {"):format(bits)
   for at = 1, #bytes, 8 do
     -- struct sock_filter, in the machine's own order: code, jt, jf, k.
     lines[#lines + 1] = ("{ %d, %d, %d, %dU },"):format(string.unpack("=I2BBI4", bytes, at))
   end
   lines[#lines + 1] = "};"
-  entries[#entries + 1] = ("{ 0x%s, %d, code%d },"):format(hash, #bytes // 8, bits)
+  entries[#entries + 1] = ('{ "%s", %d, code%d },'):format(filter_key.of(options), #bytes // 8, bits)
 end
 lines[#lines + 1] = "const struct seccomp_ready seccomp_ready[] = {"
 table.move(entries, 1, #entries, #lines + 1, lines)

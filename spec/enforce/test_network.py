@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from lib import BINARY, Case, as_everyone, main, need
-from server import ADDRESS, Origin
+from server import ADDRESS, Listening, Origin
 
 
 class Network(Case):
@@ -69,6 +69,32 @@ print(socket.getaddrinfo("localhost", 1)[0][4][0] in ("127.0.0.1", "::1"))"""
             for policy in ("{}", '{ network = { allowedDomains = { "%s" } } }' % ADDRESS):
                 self.run_srt(["/usr/bin/python3", "-c", code], policy)
                 self.assertRaises(TimeoutError, server.recv, 10)
+
+
+class Answering(Listening):
+    """Where "localhost" leads."""
+
+    def listen(self):
+        self.seen = 0
+        return socket.create_server(("127.0.0.1", 0))
+
+    def serve(self, connection):
+        with connection:
+            connection.recv(4096)
+            self.seen += 1
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nfound\n")
+
+
+class Names(Network):
+    @as_everyone
+    def test_by_libc_and_by_getent(self):
+        # The second way is for name services that libc would load as plugins (core/nss.h).
+        with Answering() as server:
+            for missing in ("", "nss"):
+                got = self.curl("--noproxy '' http://localhost:%d/" % server.port,
+                                self.policy_for(server, allowed='"localhost"'), env={"SRT_LUA_FAKE_MISSING": missing})
+                self.assertEqual("found\n", got.out, got)
+            self.assertEqual(2, server.seen)
 
 
 class Clients(Network):

@@ -129,7 +129,7 @@ local function plan_of(options, facts, temp, identity, loaded)
   end
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
-    binary = sys.realpath("/proc/self/exe"), files = files })
+    binary = sys.realpath("/proc/self/exe"), ready = require("srt.c.sandbox").ready, files = files })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, message end
   table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
@@ -202,7 +202,6 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
   end
-  collectgarbage("restart")
   local kind, value, notices = sandbox:run()
   if proxy then proxy:close() end
   tell_replaced(ctx, notices)
