@@ -515,6 +515,8 @@ static int set_up(lua_State *B)
 	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_functions);
 	lua_newtable(B);
 	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_loaded);
+	box_subject_names(B);
+	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_names);
 	box_wait_open(B);
 	box_views_open(B);
 	box_copy_in(B, b->host, 3);
@@ -591,6 +593,8 @@ static struct box *take_options(lua_State *L)
 	lua_setiuservalue(L, 1, BOX_UV_PRESET);
 	lua_getfield(L, 2, "log");
 	lua_setiuservalue(L, 1, BOX_UV_LOG);
+	box_subject_names(L);
+	lua_setiuservalue(L, 1, BOX_UV_NAMES);
 	if (lua_getfield(L, 2, "limits") == LUA_TNIL)
 		lua_newtable(L);
 	take_limits(L, lua_gettop(L), &b->limits);

@@ -54,6 +54,7 @@ POLICY = """return {
 NGINX = """daemon off; worker_processes 1; worker_rlimit_nofile 20000; pid %(dir)s/%(name)s.pid; error_log /dev/null crit;
 events { worker_connections 20000; }
 http { access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; client_header_timeout 600s; sendfile on;
+  open_file_cache max=16 inactive=600s; open_file_cache_valid 600s;
   client_body_temp_path %(dir)s/b; proxy_temp_path %(dir)s/p; fastcgi_temp_path %(dir)s/f; uwsgi_temp_path %(dir)s/u;
   scgi_temp_path %(dir)s/s;
   server { listen %(listen)s backlog=4096; %(server)s } }
