@@ -186,6 +186,10 @@ function namespaces.compile(profile, rules, ctx)
     local transparent = require "srt.transparent"
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
+  -- By it the host process asks whose connection it is (srt.c.process).
+  if plan.listen[1] then
+    plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
+  end
   plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil

@@ -45,7 +45,7 @@ static int settle(const struct plan *plan, struct guard *guard, int socket)
 	int error;
 
 	sys_close_all_but(0, &socket, 1);
-	prctl(PR_SET_NAME, "srt-lua-guard");
+	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
 	/* The caller's limit is for the command. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {

@@ -6,6 +6,9 @@
 #include "core/plan.h"
 #include "core/util.h"
 
+/** What it and its workers are called in /proc. */
+#define AGENT_NAME "srt-lua-guard"
+
 /**
  * agent_start() - fork the agent
  *

@@ -131,6 +131,7 @@ static int clone_child(struct janitor *janitor, int control, int setup,
 	if (pid < 0)
 		return failure_set(failure, errno, "cannot make namespaces");
 	janitor->pid = (pid_t)pid;
+	janitor->shared->init = janitor->pid;
 	return 0;
 }
 

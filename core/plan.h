@@ -171,11 +171,14 @@ struct socket_table {
  * struct listen_point - where PID 1 listens inside, for the host process
  * @address: numeric, IPv4 or IPv6; without IPv6 nothing is there
  * @datagrams: a UDP socket
+ * @owners: instead: what is asked who has a socket (core/socket_inode.h); it is
+ *	missing where the kernel can't tell
  */
 struct listen_point {
 	const char *address;
 	uint16_t port;
 	bool datagrams;
+	bool owners;
 };
 
 /**

@@ -378,17 +378,33 @@ static void in_headers(lua_State *B, lua_State *H, int index)
 	box_view_list(B);
 }
 
-/* As in_table(), with `headers` made what policies read; its source of a body.
- */
-static struct body_source *in_subject(lua_State *B, lua_State *H, int index)
-{
-	struct body_source *source = NULL;
+/* What is not read before somebody wants it. */
+struct sources {
+	struct body_source *body;
+	const struct process_source *process;
+};
 
+/* The pair is on top. */
+static void take_source(lua_State *H, struct sources *sources)
+{
+	void *source = lua_touserdata(H, -1);
+
+	if (lua_type(H, -2) == LUA_TSTRING &&
+	    strcmp(lua_tostring(H, -2), "process") == 0)
+		sources->process = source;
+	else
+		sources->body = source;
+}
+
+/* As in_table(), with `headers` made what policies read. */
+static void in_subject(lua_State *B, lua_State *H, int index,
+		       struct sources *sources)
+{
 	lua_newtable(B);
 	lua_pushnil(H);
 	while (lua_next(H, index)) {
 		if (lua_islightuserdata(H, -1)) {
-			source = lua_touserdata(H, -1);
+			take_source(H, sources);
 			lua_pop(H, 1);
 			continue;
 		}
@@ -401,7 +417,6 @@ static struct body_source *in_subject(lua_State *B, lua_State *H, int index)
 		lua_rawset(B, -3);
 		lua_pop(H, 1);
 	}
-	return source;
 }
 
 static const char *const conn_fields[] = {
@@ -430,7 +445,7 @@ void box_copy_subject(lua_State *B, lua_State *H, int index,
 		[BOX_RESPONSE] = { "res", BOX_VIEW_STRICT | BOX_VIEW_METHODS,
 				   response_fields },
 	};
-	struct body_source *source;
+	struct sources sources = { NULL, NULL };
 
 	luaL_checkstack(B, 10, NULL);
 	if (!lua_istable(H, index)) {
@@ -443,8 +458,9 @@ void box_copy_subject(lua_State *B, lua_State *H, int index,
 		in_headers(B, H, index);
 		return;
 	}
-	source = in_subject(B, H, index);
+	in_subject(B, H, index, &sources);
 	box_view_new(B, shapes[shape].name, shapes[shape].flags | BOX_VIEW_ENDS,
 		     shapes[shape].fields);
-	box_view_attach(B, source);
+	box_view_attach(B, sources.body);
+	box_view_attach_process(B, sources.process);
 }

@@ -287,6 +287,7 @@ static void read_listen(struct plan_reader *r, int index, void *out)
 	listen->address = text_field(r, index, "address", true);
 	listen->port = (uint16_t)integer_at(r, index, "port");
 	listen->datagrams = flag_at(r, index, "datagrams");
+	listen->owners = flag_at(r, index, "owners");
 }
 
 static void read_redirect(struct plan_reader *r, int index,

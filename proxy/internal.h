@@ -287,6 +287,7 @@ struct client {
 	bool reset;
 	bool ended;
 	bool finite;
+	void *kept; /* owned; of proxy_ends() */
 };
 
 /* client.c: the life of a connection */
@@ -586,6 +587,9 @@ void passage_begin(struct client *client, uint16_t port);
 /* redirected.c: clients that were on their way elsewhere */
 
 void redirected_begin(struct client *client);
+
+/** redirected_from() - where a redirected client was on its way to, if it is */
+bool redirected_from(int fd, struct sockaddr *out, socklen_t size);
 
 /** redirected_answer() - the SSH client is told why, any other one reset */
 void redirected_answer(struct client *client, const struct reply *reply);
