@@ -196,6 +196,10 @@ function namespaces.compile(profile, rules, ctx)
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
   if guard or sockets then plan.notify = seccomp.notified { guard = guard, sockets = sockets } end
+  -- For a kernel without nf_tables, which shows only inside.
+  if plan.redirect then
+    plan.redirect.notify = seccomp.notified { guard = guard, sockets = sockets, lead = true }
+  end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)

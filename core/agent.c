@@ -21,6 +21,7 @@
 #include "core/guard_calls.h"
 #include "core/guard_filter.h"
 #include "core/landlock.h"
+#include "core/lead_calls.h"
 #include "core/notify.h"
 #include "core/seccomp.h"
 #include "core/socket_calls.h"
@@ -37,8 +38,17 @@ static uint64_t spare_caps(const struct plan *plan)
 	return caps;
 }
 
+/* The calls that are notified; none for no agent. */
+static size_t calls_of(const struct plan *plan, bool leads,
+		       const struct seccomp_rule **rules)
+{
+	*rules = leads ? plan->redirect.notify : plan->notify;
+	return leads ? plan->redirect.notify_count : plan->notify_count;
+}
+
 /* Makes the calling process an agent that holds nothing it does not need. */
-static int settle(const struct plan *plan, struct guard *guard, int socket)
+static int settle(const struct plan *plan, bool leads, struct guard *guard,
+		  int socket)
 {
 	struct rlimit files;
 	struct stat st;
@@ -71,6 +81,8 @@ static int settle(const struct plan *plan, struct guard *guard, int socket)
 		return -errno;
 	guard->view.proc = st.st_dev;
 	error = guard_rules_compile(&plan->guard, &guard->rules);
+	if (!error && leads)
+		error = lead_open(&guard->lead, &plan->redirect);
 	if (!error)
 		error = caps_drop(guard->keep | guard->spare);
 	if (!error)
@@ -106,15 +118,16 @@ static void serve(struct guard *guard)
 		notify_answer(&guard->notify, -ENOSYS);
 }
 
-static _Noreturn void agent_main(const struct plan *plan, int socket)
+static _Noreturn void agent_main(const struct plan *plan, bool leads,
+				 int socket)
 {
 	struct guard guard;
-	int error = settle(plan, &guard, socket);
+	int error = settle(plan, leads, &guard, socket);
 
 	if (!error)
 		error = take_listener(&guard, socket);
 	if (!error)
-		error = guard_filter_enter(plan->sockets.on);
+		error = guard_filter_enter(plan->sockets.on, leads);
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
@@ -154,20 +167,22 @@ static int part_from_agent(const struct plan *plan)
 	return ruleset < 0 ? -errno : landlock_enter(ruleset);
 }
 
-int agent_start(const struct plan *plan, int *agent, struct failure *failure)
+int agent_start(const struct plan *plan, bool leads, int *agent,
+		struct failure *failure)
 {
+	const struct seccomp_rule *rules;
 	int pair[2], error;
 	pid_t pid;
 
 	*agent = -1;
-	if (!plan->notify_count)
+	if (!calls_of(plan, leads, &rules))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
 	pid = fork_sibling();
 	if (pid == 0) {
 		close(pair[0]);
-		agent_main(plan, pair[1]);
+		agent_main(plan, leads, pair[1]);
 	}
 	close(pair[1]);
 	*agent = pair[0];
@@ -178,16 +193,18 @@ int agent_start(const struct plan *plan, int *agent, struct failure *failure)
 	return 0;
 }
 
-int agent_enter(const struct plan *plan, int agent, struct failure *failure)
+int agent_enter(const struct plan *plan, bool leads, int agent,
+		struct failure *failure)
 {
+	const struct seccomp_rule *rules;
+	size_t count = calls_of(plan, leads, &rules);
 	struct sock_fprog program = { 0 };
 	owned_fd int socket = agent, listener = -1;
 	int error, answer;
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_build(plan->notify, plan->notify_count, 0, &program,
-			      failure);
+	error = seccomp_build(rules, count, 0, &program, failure);
 	if (error)
 		return error;
 	listener = notify_install(&program);
@@ -201,9 +218,11 @@ int agent_enter(const struct plan *plan, int agent, struct failure *failure)
 	else if (!error)
 		error = -EPIPE;
 	if (error)
-		return failure_set(failure, -error, "%s can't be held here",
-				   plan->guard.on
-					   ? "createGuard = \"supervisor\""
-					   : "network.allowUnixSockets");
+		return failure_set(
+			failure, -error, "%s can't be held here",
+			plan->guard.on	   ? "createGuard = \"supervisor\""
+			: plan->sockets.on ? "network.allowUnixSockets"
+					   : "network.transparent, without "
+					     "nf_tables in the kernel,");
 	return 0;
 }

@@ -21,17 +21,21 @@
  * signals, kill it; when it is gone all the same, the calls that it makes fail
  * (ENOSYS). Context: the process that will be the command, with no_new_privs,
  * under Landlock, before it drops its capabilities and before seccomp.
+ * @leads: it leads TCP to the proxy, with the rules of the plan's redirect
  * @agent: socket to it, owned by the caller; -1 where the plan notifies nothing
  * Return: 0 or -errno, @failure filled.
  */
-int agent_start(const struct plan *plan, int *agent, struct failure *failure);
+int agent_start(const struct plan *plan, bool leads, int *agent,
+		struct failure *failure);
 
 /**
  * agent_enter() - have the agent serve this process from now on
  * Context: the process that will be the command, as the last thing before exec.
+ * @leads: as before
  * @agent: from agent_start(); taken over
  * Return: 0 or -errno, @failure filled.
  */
-int agent_enter(const struct plan *plan, int agent, struct failure *failure);
+int agent_enter(const struct plan *plan, bool leads, int agent,
+		struct failure *failure);
 
 #endif

@@ -92,11 +92,12 @@ static int close_others(const struct plan *plan)
 	return 0;
 }
 
-static int confine(const struct confinement *confinement,
+static int confine(const struct confinement *confinement, int *led,
 		   struct failure *failure)
 {
 	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
+	bool leads = *led == LED_BY_AGENT;
 	owned_fd int agent = -1;
 
 	if (error)
@@ -109,7 +110,7 @@ static int confine(const struct confinement *confinement,
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = agent_start(plan, &agent, failure);
+	error = agent_start(plan, leads, &agent, failure);
 	if (error)
 		return error;
 	error = caps_drop(plan->id.caps);
@@ -119,7 +120,13 @@ static int confine(const struct confinement *confinement,
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	return agent_enter(plan, steal_fd(&agent), failure);
+	error = agent_enter(plan, leads, steal_fd(&agent), failure);
+	/* Another listener (we may be inside a sandbox that has one), or none
+	 * at all. */
+	if (!error || !leads || plan->notify_count)
+		return error;
+	*led = error;
+	return plan->redirect.needed ? error : 0;
 }
 
 /* What the child works with, in memory that PID 1 sees as well. */
@@ -127,6 +134,7 @@ struct start {
 	const struct confinement *confinement;
 	int report;
 	uint64_t missed;
+	int led;
 };
 
 /*
@@ -162,7 +170,7 @@ static int command_main(void *data)
 
 	start->missed = missed_signals();
 	restore_caller(caller);
-	if (!confine(start->confinement, &result.failure)) {
+	if (!confine(start->confinement, &start->led, &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
@@ -216,12 +224,13 @@ int command_start(const struct confinement *confinement,
 
 	if (!start || pipe2(ends, O_CLOEXEC))
 		return -errno;
-	*start = (struct start){ confinement, ends[1], 0 };
+	*start = (struct start){ confinement, ends[1], 0, confinement->led };
 	command->pid = clone_command(start);
 	if (command->pid < 0)
 		error = -errno;
 	command->report = ends[0];
 	command->missed = start->missed;
+	command->led = start->led;
 	close(ends[1]);
 	(void)munmap(start, sizeof(*start));
 	return error;

@@ -8,6 +8,7 @@
 
 #include "core/guard_path.h"
 #include "core/guard_rules.h"
+#include "core/lead_calls.h"
 #include "core/notify.h"
 #include "core/own_sockets.h"
 #include "core/plan.h"
@@ -19,6 +20,7 @@
  * struct guard - the agent that makes names and connections for the sandbox
  * @rules: names that are not to be made
  * @sockets: borrowed; Unix sockets of the host that may be connected to
+ * @lead: where TCP that would leave is led to
  * @own: those of the sandbox
  * @network: cookie of its network namespace; 0 where that can't be known
  * @keep: capabilities that the command may have
@@ -31,6 +33,7 @@ struct guard {
 	struct notify notify;
 	struct guard_rules rules;
 	const struct socket_table *sockets;
+	struct lead lead;
 	struct own_sockets own;
 	uint64_t network;
 	struct guard_view view;

@@ -13,6 +13,6 @@
  * Context: the agent, with no_new_privs.
  * Return: 0 or -errno.
  */
-int guard_filter_enter(bool sockets);
+int guard_filter_enter(bool sockets, bool leads);
 
 #endif

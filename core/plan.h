@@ -10,6 +10,8 @@
 
 #include "core/identity.h"
 
+struct origins;
+
 /** enum mount_kind - one step of building the new root, in order */
 enum mount_kind {
 	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
@@ -187,6 +189,9 @@ struct listen_point {
  * @eager: from the start; else once the host asks for it
  * @needed: a run where it can't be done is a failure; implies @eager
  * @v4, @v6: numeric addresses that the namespace gets
+ * @notify: @notify of the plan and, as the agent leads where nf_tables is
+ *	missing, what it needs for that; none where it is not to
+ * @origins: where it was asked to connect to, for the host (core/origins.h)
  */
 struct redirect {
 	uint16_t port;
@@ -194,6 +199,9 @@ struct redirect {
 	bool needed;
 	const char *v4;
 	const char *v6;
+	struct seccomp_rule *notify;
+	size_t notify_count;
+	struct origins *origins;
 };
 
 /**

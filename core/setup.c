@@ -118,10 +118,13 @@ static int redirect(const struct redirect *redirect, int *led,
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot give the sandbox addresses");
-	if (!redirect->eager)
+	error = redirect->eager ? redirect_lead(redirect) : redirect_probe();
+	if (!error && !redirect->eager)
 		return 0;
-	*led = redirect_lead(redirect);
-	if (!*led || !redirect->needed)
+	*led = error && redirect->notify_count && redirect->origins
+		       ? LED_BY_AGENT
+		       : error;
+	if (*led >= 0 || !redirect->needed)
 		return 0;
 	return failure_set(failure, -*led,
 			   "network.transparent can't be held: the kernel "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries out connect(2), and watches listen(2), for allowUnixSockets. */
+/* Carries out connect(2), and watches listen(2). */
 #include "core/socket_calls.h"
 
 #include <errno.h>
@@ -301,14 +301,42 @@ static bool is_of_sandbox(const struct guard *guard, int socket)
 	return guard->network && socket_network(socket) == guard->network;
 }
 
+/*
+ * Where no path of a Unix socket is judged, nothing is: the agent only leads,
+ * and the kernel carries out the rest. The namespace has no way out, so
+ * whatever the caller's memory says by then, loopback is all it can reach.
+ */
+static int leave_alone(struct connecting *c)
+{
+	if (c->guard->sockets->on)
+		return make_connection(c);
+	notify_continue(&c->guard->notify);
+	return GUARD_ANSWERED;
+}
+
+/* TCP: to the proxy where it would leave the sandbox's network. */
+static int connect_onward(struct connecting *c)
+{
+	int error;
+
+	if (!lead_wants(&c->guard->lead, c->socket, &c->address.any, c->size) ||
+	    !is_of_sandbox(c->guard, c->socket))
+		return leave_alone(c);
+	error = lead_away(&c->guard->lead, c->socket, &c->address.storage,
+			  &c->size);
+	return error ? error : make_connection(c);
+}
+
 static int do_connect(struct connecting *c)
 {
 	int family = option(c->socket, SO_DOMAIN);
 
 	if (family < 0)
 		return family;
-	if (family != AF_UNIX)
-		return make_connection(c);
+	if (family == AF_INET || family == AF_INET6)
+		return connect_onward(c);
+	if (family != AF_UNIX || !c->guard->sockets->on)
+		return leave_alone(c);
 	/* A datagram socket could then send anywhere, and nobody would ask. */
 	if (!is_connection(c->socket))
 		return -EPERM;

@@ -298,6 +298,9 @@ static void read_redirect(struct plan_reader *r, int index,
 	redirect->needed = flag_at(r, index, "needed");
 	redirect->v4 = text_field(r, index, "v4", true);
 	redirect->v6 = text_field(r, index, "v6", true);
+	redirect->notify =
+		list_field(r, index, "notify", read_rule,
+			   sizeof(*redirect->notify), &redirect->notify_count);
 }
 
 static void read_fd(struct plan_reader *r, int index, void *out)

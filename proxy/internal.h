@@ -602,6 +602,10 @@ bool resolver_step(struct client *client);
 const char *resolver_name(const struct resolver *resolver,
 			  const struct sockaddr *address);
 
+/** resolver_origin() - of a client that the kernel did not redirect */
+bool resolver_origin(const struct resolver *resolver,
+		     const struct sockaddr *peer, struct sockaddr_storage *to);
+
 void resolver_close(struct proxy *proxy);
 
 /* reply.c: answers of our own */

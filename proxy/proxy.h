@@ -319,12 +319,16 @@ int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
  *	the next call, or NULL. Names are canonical. Nothing is looked up.
  * @prepare: the first query is there: have clients redirected, then call
  *	proxy_led(), at once or later; queries wait for it
+ * @origin: where a client was on its way to that the kernel knows nothing of,
+ *	by its end of the connection; false where nobody does. May be NULL
  * @v4, @v6: numeric; addresses of names are these with a number in the end
  */
 struct proxy_resolver {
 	void *context;
 	const char *(*refuse)(void *context, const char *name);
 	void (*prepare)(void *context);
+	bool (*origin)(void *context, const struct sockaddr *peer,
+		       struct sockaddr_storage *to);
 	const char *v4;
 	const char *v6;
 };

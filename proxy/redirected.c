@@ -13,6 +13,7 @@
 enum { IP6T_SO_ORIGINAL_DST_ = 80 };
 
 union destination {
+	struct sockaddr_storage storage;
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
@@ -32,13 +33,28 @@ bool redirected_from(int fd, struct sockaddr *out, socklen_t size)
 			   out, &size);
 }
 
+/* Of one that was led here by a process, and not by the kernel. */
+static bool ask_origin(const struct client *client, int fd,
+		       union destination *out)
+{
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof(peer);
+
+	return !getpeername(fd, (struct sockaddr *)&peer, &size) &&
+	       resolver_origin(client->proxy->resolver,
+			       (struct sockaddr *)&peer, &out->storage);
+}
+
 /* Where it was on its way to. One that asked for us is none of these. */
-static bool read_destination(int fd, union destination *out)
+static bool read_destination(const struct client *client, int fd,
+			     union destination *out)
 {
 	union destination own = { 0 };
 	socklen_t size = sizeof(own);
 
 	*out = (union destination){ 0 };
+	if (ask_origin(client, fd, out))
+		return true;
 	if (getsockname(fd, &own.any, &size) ||
 	    !redirected_from(fd, &out->any, sizeof(*out)))
 		return false;
@@ -93,7 +109,7 @@ void redirected_begin(struct client *client)
 	exchange->close_after = true;
 	exchange->request.connect = true;
 	http1_body_start(&exchange->body, HTTP1_NONE, 0);
-	if (!read_destination(fd, &to)) {
+	if (!read_destination(client, fd, &to)) {
 		proxy_log(client->proxy, "refuse a client that was on its way "
 					 "to nowhere else");
 		client_close(client, true);
