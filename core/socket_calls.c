@@ -118,6 +118,12 @@ static void release(struct connecting *c)
 	}
 }
 
+/* Is the agent to have no more capabilities than the caller? For paths. */
+static bool is_limited(const struct guard *guard)
+{
+	return guard->keep && guard->sockets->on;
+}
+
 /*
  * The process is looked into only where that matters: /proc tells slowly.
  * Without capabilities there are none to be lowered.
@@ -128,7 +134,7 @@ static int take_socket(struct guard *guard, struct connecting *c,
 	pid_t thread = guard->view.thread;
 	int fd = (int)guard->notify.request->data.args[0], error = 0;
 
-	if (guard->keep)
+	if (is_limited(guard))
 		error = notify_status(&guard->notify, thread, caller);
 	if (!error)
 		c->socket = notify_take_fd(thread, caller->tgid, fd);
@@ -373,7 +379,7 @@ void socket_serve(struct guard *guard)
 	error = guard_look(guard, copy_call, &c, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
-	if (!error && guard->keep)
+	if (!error && is_limited(guard))
 		error = guard_become(guard, &caller);
 	if (!error && listens)
 		watch_listen(guard, c.socket);
