@@ -166,6 +166,8 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "network.allowUnixSockets can't be held with allowNestedUserNamespaces: in a namespace of its own a "
       .. "command can give a socket another path; leave out one of them"
   end
+  local watch, unwatched = require("srt.observe").of(profile)
+  if unwatched then return nil, unwatched end
   mounts_of(rules, plan)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -190,15 +192,18 @@ function namespaces.compile(profile, rules, ctx)
   if plan.listen[1] then
     plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
   end
-  plan.seccomp = seccomp.rules { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
+  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
+    reads = watch and watch.reads }
+  plan.seccomp = seccomp.rules(options)
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
-  if guard or sockets then plan.notify = seccomp.notified { guard = guard, sockets = sockets } end
+  plan.watch = watch
+  if guard or sockets or watch then plan.notify = seccomp.notified(options) end
   -- For a kernel without nf_tables, which shows only inside.
   if plan.redirect then
-    plan.redirect.notify = seccomp.notified { guard = guard, sockets = sockets, lead = true }
+    plan.redirect.notify = seccomp.notified(setmetatable({ lead = true }, { __index = options }))
   end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },

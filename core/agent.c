@@ -26,6 +26,7 @@
 #include "core/seccomp.h"
 #include "core/socket_calls.h"
 #include "core/system.h"
+#include "core/watch.h"
 
 static uint64_t spare_caps(const struct plan *plan)
 {
@@ -48,13 +49,14 @@ static size_t calls_of(const struct plan *plan, bool leads,
 
 /* Makes the calling process an agent that holds nothing it does not need. */
 static int settle(const struct plan *plan, bool leads, struct guard *guard,
-		  int socket)
+		  int socket, int watch)
 {
+	const int keep[] = { socket, watch };
 	struct rlimit files;
 	struct stat st;
 	int error;
 
-	sys_close_all_but(0, &socket, 1);
+	sys_close_all_but(0, keep, watch < 0 ? 1 : 2);
 	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
 	/* The caller's limit is for the command. */
@@ -67,6 +69,7 @@ static int settle(const struct plan *plan, bool leads, struct guard *guard,
 		.spare = spare_caps(plan),
 		.caps = plan->id.caps,
 		.umask = umask(022),
+		.makes = plan->guard.on,
 		.sockets = &plan->sockets,
 		.network = socket_network(socket),
 		.view = { .notify = &guard->notify,
@@ -83,6 +86,8 @@ static int settle(const struct plan *plan, bool leads, struct guard *guard,
 	error = guard_rules_compile(&plan->guard, &guard->rules);
 	if (!error && leads)
 		error = lead_open(&guard->lead, &plan->redirect);
+	if (!error)
+		error = watch_open(&guard->watch, plan, watch);
 	if (!error)
 		error = caps_drop(guard->keep | guard->spare);
 	if (!error)
@@ -104,34 +109,55 @@ static int take_listener(struct guard *guard, int socket)
 	return notify_open(&guard->notify, listener);
 }
 
-static void serve(struct guard *guard)
+/* What is decided here is carried out here; what is only looked at goes on. */
+static void finish(struct guard *guard)
 {
 	const struct seccomp_notif *request = guard->notify.request;
+	int number = request->data.nr;
 
-	guard_reap(guard);
-	guard->view.thread = (pid_t)request->pid;
-	if (guard_serves(request->data.nr))
+	if (guard->makes && guard_serves(&request->data))
 		guard_serve(guard);
-	else if (socket_serves(request->data.nr))
+	else if ((guard->sockets->on || guard->lead.origins) &&
+		 socket_serves(number))
 		socket_serve(guard);
+	else if (watch_serves(&guard->watch, number))
+		notify_continue(&guard->notify);
 	else
 		notify_answer(&guard->notify, -ENOSYS);
 }
 
-static _Noreturn void agent_main(const struct plan *plan, bool leads,
-				 int socket)
+static void serve(struct guard *guard)
 {
-	struct guard guard;
-	int error = settle(plan, leads, &guard, socket);
+	const struct seccomp_notif *request = guard->notify.request;
+	int error;
+
+	guard_reap(guard);
+	guard->view.thread = (pid_t)request->pid;
+	error = watch_refuses(guard);
+	if (error)
+		notify_answer(&guard->notify, error);
+	else if (!watch_serves(&guard->watch, request->data.nr) ||
+		 !watch_look(guard))
+		finish(guard);
+}
+
+static _Noreturn void agent_main(const struct plan *plan, bool leads,
+				 int socket, int watch)
+{
+	static struct guard guard;
+	int error = settle(plan, leads, &guard, socket, watch);
 
 	if (!error)
 		error = take_listener(&guard, socket);
 	if (!error)
-		error = guard_filter_enter(plan->sockets.on, leads);
+		error = guard_filter_enter(plan->sockets.on, plan->watch.on,
+					   leads);
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
 	for (;;) {
+		if (!watch_wait(&guard, finish))
+			continue;
 		error = notify_receive(&guard.notify);
 		if (!error)
 			serve(&guard);
@@ -167,7 +193,7 @@ static int part_from_agent(const struct plan *plan)
 	return ruleset < 0 ? -errno : landlock_enter(ruleset);
 }
 
-int agent_start(const struct plan *plan, bool leads, int *agent,
+int agent_start(const struct plan *plan, bool leads, int watch, int *agent,
 		struct failure *failure)
 {
 	const struct seccomp_rule *rules;
@@ -182,7 +208,7 @@ int agent_start(const struct plan *plan, bool leads, int *agent,
 	pid = fork_sibling();
 	if (pid == 0) {
 		close(pair[0]);
-		agent_main(plan, leads, pair[1]);
+		agent_main(plan, leads, pair[1], watch);
 	}
 	close(pair[1]);
 	*agent = pair[0];
@@ -193,9 +219,46 @@ int agent_start(const struct plan *plan, bool leads, int *agent,
 	return 0;
 }
 
-int agent_enter(const struct plan *plan, bool leads, int agent,
+/* What the agent would have refused, by the filter itself. */
+static int refuse_without(const struct seccomp_rule *notified, size_t all,
+			  struct failure *failure)
+{
+	owned_ptr struct seccomp_rule *rules = calloc(all + 1, sizeof(*rules));
+	struct sock_fprog program = { 0 };
+	size_t count = 0;
+	int error;
+
+	if (!rules)
+		return -ENOMEM;
+	for (size_t i = 0; i < all; i++) {
+		if (!notified[i].error)
+			continue;
+		rules[count] = notified[i];
+		rules[count++].notify = false;
+	}
+	error = seccomp_build(rules, count, 0, &program, failure);
+	if (!error)
+		error = seccomp_install(&program);
+	free(program.filter);
+	return error;
+}
+
+static const char *who_needs_it(const struct plan *plan)
+{
+	return plan->guard.on	  ? "createGuard = \"supervisor\""
+	       : plan->sockets.on ? "network.allowUnixSockets"
+	       : plan->watch.needed
+		       ? "observe"
+		       : "network.transparent, without nf_tables in the "
+			 "kernel,";
+}
+
+int agent_enter(const struct plan *plan, int *led, int agent,
 		struct failure *failure)
 {
+	bool leads = *led == LED_BY_AGENT;
+	bool needed = plan->guard.on || plan->sockets.on ||
+		      plan->watch.needed || (leads && plan->redirect.needed);
 	const struct seccomp_rule *rules;
 	size_t count = calls_of(plan, leads, &rules);
 	struct sock_fprog program = { 0 };
@@ -204,11 +267,15 @@ int agent_enter(const struct plan *plan, bool leads, int agent,
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_build(rules, count, 0, &program, failure);
+	error = seccomp_get(rules, count, &program, failure);
 	if (error)
 		return error;
 	listener = notify_install(&program);
-	free(program.filter);
+	/* An old kernel, or somebody outside notifies already. */
+	if (listener < 0 && !needed) {
+		*led = leads ? listener : *led;
+		return refuse_without(rules, count, failure);
+	}
 	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
 	/* An agent that could not settle has said why already. */
 	if ((!error || error == -EPIPE) &&
@@ -218,11 +285,7 @@ int agent_enter(const struct plan *plan, bool leads, int agent,
 	else if (!error)
 		error = -EPIPE;
 	if (error)
-		return failure_set(
-			failure, -error, "%s can't be held here",
-			plan->guard.on	   ? "createGuard = \"supervisor\""
-			: plan->sockets.on ? "network.allowUnixSockets"
-					   : "network.transparent, without "
-					     "nf_tables in the kernel,");
+		return failure_set(failure, -error, "%s can't be held here",
+				   who_needs_it(plan));
 	return 0;
 }

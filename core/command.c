@@ -97,7 +97,6 @@ static int confine(const struct confinement *confinement, int *led,
 {
 	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
-	bool leads = *led == LED_BY_AGENT;
 	owned_fd int agent = -1;
 
 	if (error)
@@ -110,7 +109,8 @@ static int confine(const struct confinement *confinement, int *led,
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = agent_start(plan, leads, &agent, failure);
+	error = agent_start(plan, *led == LED_BY_AGENT, confinement->watch,
+			    &agent, failure);
 	if (error)
 		return error;
 	error = caps_drop(plan->id.caps);
@@ -120,13 +120,7 @@ static int confine(const struct confinement *confinement, int *led,
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	error = agent_enter(plan, leads, steal_fd(&agent), failure);
-	/* Another listener (we may be inside a sandbox that has one), or none
-	 * at all. */
-	if (!error || !leads || plan->notify_count)
-		return error;
-	*led = error;
-	return plan->redirect.needed ? error : 0;
+	return agent_enter(plan, led, steal_fd(&agent), failure);
 }
 
 /* What the child works with, in memory that PID 1 sees as well. */

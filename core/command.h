@@ -50,6 +50,7 @@ struct command {
  * @masks: where the masks are, or -1 (core/remount.h)
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
+ * @watch: socket to the host process, for the agent that observes; or -1
  */
 struct confinement {
 	const struct plan *plan;
@@ -58,6 +59,7 @@ struct confinement {
 	int ruleset;
 	int masks;
 	int led;
+	int watch;
 };
 
 enum { LED_NOT = 1, LED_BY_AGENT = 2 };

@@ -84,6 +84,17 @@ static const int calls[] = {
 #endif
 };
 
+static const int watch_calls[] = {
+	SYS_faccessat2,
+	SYS_statfs,
+	/* answers of the host process */
+	SYS_recvmsg,
+	SYS_ppoll,
+#ifdef SYS_poll
+	SYS_poll,
+#endif
+};
+
 static const int socket_calls[] = {
 	SYS_connect,
 	SYS_getsockopt,
@@ -111,11 +122,11 @@ static unsigned short allow(struct sock_filter *code, const int *list,
 	return n;
 }
 
-int guard_filter_enter(bool sockets, bool leads)
+int guard_filter_enter(bool sockets, bool watches, bool leads)
 {
 	struct sock_filter
 		code[2 * (ARRAY_SIZE(calls) + ARRAY_SIZE(socket_calls) +
-			  ARRAY_SIZE(lead_calls)) +
+			  ARRAY_SIZE(watch_calls) + ARRAY_SIZE(lead_calls)) +
 		     6];
 	unsigned short n = 0;
 	struct sock_fprog program = { .filter = code };
@@ -132,6 +143,8 @@ int guard_filter_enter(bool sockets, bool leads)
 		n += allow(code + n, socket_calls, ARRAY_SIZE(socket_calls));
 	if (leads)
 		n += allow(code + n, lead_calls, ARRAY_SIZE(lead_calls));
+	if (watches)
+		n += allow(code + n, watch_calls, ARRAY_SIZE(watch_calls));
 	n += allow(code + n, calls, ARRAY_SIZE(calls));
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						 SECCOMP_RET_ERRNO | EPERM);

@@ -238,6 +238,9 @@ static int begin(struct init *init, const struct confinement *confinement)
 	if (!error)
 		error = command_start(confinement, &init->command);
 	init->led = error ? init->led : init->command.led;
+	/* The agent has it. */
+	if (confinement->watch >= 0)
+		close(confinement->watch);
 	return error ? error : release(init, confinement->plan);
 }
 

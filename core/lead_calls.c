@@ -17,8 +17,8 @@ int lead_open(struct lead *lead, const struct redirect *redirect)
 {
 	lead->origins = redirect->origins;
 	lead->port = htons(redirect->port);
-	return inet_pton(AF_INET, redirect->v4, &lead->v4) == 1 &&
-			       inet_pton(AF_INET6, redirect->v6, &lead->v6) == 1
+	return inet_pton(AF_INET, redirect->v4, lead->v4) == 1 &&
+			       inet_pton(AF_INET6, redirect->v6, lead->v6) == 1
 		       ? 0
 		       : -EINVAL;
 }
@@ -26,7 +26,7 @@ int lead_open(struct lead *lead, const struct redirect *redirect)
 static bool is_own_v4(const struct lead *lead, struct in_addr address)
 {
 	return address.s_addr == htonl(INADDR_ANY) ||
-	       address.s_addr == lead->v4.s_addr ||
+	       !memcmp(&address, lead->v4, sizeof(lead->v4)) ||
 	       ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
@@ -49,7 +49,7 @@ static bool is_own(const struct lead *lead, const struct sockaddr *to)
 	if (IN6_IS_ADDR_V4MAPPED(v6))
 		return is_own_v4(lead, mapped(v6));
 	return IN6_IS_ADDR_LOOPBACK(v6) || IN6_IS_ADDR_UNSPECIFIED(v6) ||
-	       !memcmp(v6, &lead->v6, sizeof(*v6));
+	       !memcmp(v6, lead->v6, sizeof(*v6));
 }
 
 static bool is_tcp(int socket)

@@ -3,10 +3,13 @@
 #ifndef SRT_LEAD_CALLS_H
 #define SRT_LEAD_CALLS_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/plan.h"
+
+struct sockaddr;
+struct sockaddr_storage;
 
 /**
  * struct lead - where TCP that would leave is led to
@@ -16,9 +19,9 @@
  */
 struct lead {
 	struct origins *origins;
-	in_port_t port;
-	struct in_addr v4;
-	struct in6_addr v6;
+	uint16_t port;
+	uint8_t v4[4];
+	uint8_t v6[16];
 };
 
 /** lead_open() - read what the plan says. Return: 0 or -errno. */
@@ -30,7 +33,7 @@ int lead_open(struct lead *lead, const struct redirect *redirect);
  * @to, @size: the address, copied
  */
 bool lead_wants(const struct lead *lead, int socket, const struct sockaddr *to,
-		socklen_t size);
+		unsigned int size);
 
 /**
  * lead_away() - have the proxy's address connected to instead
@@ -43,6 +46,6 @@ bool lead_wants(const struct lead *lead, int socket, const struct sockaddr *to,
  * Return: 0 or -errno.
  */
 int lead_away(const struct lead *lead, int socket, struct sockaddr_storage *to,
-	      socklen_t *size);
+	      unsigned int *size);
 
 #endif

@@ -417,6 +417,13 @@ static int pivot(const struct mounts *m, struct failure *failure)
 	return 0;
 }
 
+int mounts_view(const struct mounts *m)
+{
+	return clone_tree(m->old_root, "/",
+			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV |
+				  MOUNT_ATTR_NOSUID);
+}
+
 int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		 struct failure *failure)
 {

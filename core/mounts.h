@@ -51,6 +51,14 @@ struct mounts {
 int mounts_begin(struct mounts *mounts, struct failure *failure);
 
 /**
+ * mounts_view() - a detached clone of the host's tree, read-only and nodev
+ *
+ * What is opened by it can't be opened again for writing, whoever has it.
+ * Return: descriptor owned by the caller, or -errno.
+ */
+int mounts_view(const struct mounts *mounts);
+
+/**
  * mounts_own() - mount the sandbox's own /proc and /dev in the new root
  * @plan: of it, only @close_proc is read
  * Context: the maps of the user namespace are written.

@@ -90,7 +90,7 @@ struct seccomp_arg {
 
 /**
  * struct seccomp_rule - refuse @call with @error where all @args hold
- * @notify: instead: ask the listener
+ * @notify: instead: ask the listener, which refuses it where @error is not 0
  */
 struct seccomp_rule {
 	const char *call;
@@ -167,6 +167,20 @@ struct socket_table {
 	size_t glob_count;
 };
 
+/**
+ * struct watch_table - what an agent observes
+ * @on: it tells the host process of denied writes and refused calls
+ * @reads: of denied reads as well
+ * @asks: of opens that are likely denied it asks, and the call waits
+ * @needed: a run where that can't be done is a failure
+ */
+struct watch_table {
+	bool on;
+	bool reads;
+	bool asks;
+	bool needed;
+};
+
 #define PLAN_LISTEN_MAX 128
 
 /**
@@ -225,6 +239,7 @@ struct redirect {
  * @keep_fds: descriptors above 2 that the command gets
  * @guard: names that are not to be made
  * @sockets: Unix sockets that may be connected to, by path
+ * @watch: what is observed
  * @notify: rules that name the calls which an agent serves
  */
 struct plan {
@@ -254,6 +269,7 @@ struct plan {
 	size_t keep_count;
 	struct guard_table guard;
 	struct socket_table sockets;
+	struct watch_table watch;
 	struct seccomp_rule *notify;
 	size_t notify_count;
 };

@@ -20,6 +20,8 @@
  *	where the machine has no such address
  * @reach: what PID 1 is asked to connect to
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
+ * @watched: given the socket of the agent that observes, and the read-only tree
+ *	or -1, which it then owns
  */
 struct sandbox {
 	pid_t pid;
@@ -31,6 +33,8 @@ struct sandbox {
 	struct reach reach;
 	void (*led)(void *context, int error);
 	void *led_context;
+	void (*watched)(void *context, int socket, int view);
+	void *watch_context;
 };
 
 /**

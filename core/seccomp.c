@@ -63,6 +63,13 @@ static int resolve(const char *name, bool foreign)
 	return number;
 }
 
+int seccomp_number(const char *call)
+{
+	int number = resolve(call, false);
+
+	return number < 0 ? -1 : number;
+}
+
 static int add_rule(scmp_filter_ctx context, bool foreign,
 		    const struct seccomp_rule *rule)
 {
@@ -167,6 +174,7 @@ uint64_t seccomp_hash(const struct seccomp_rule *rules, size_t count)
 
 		hash = hash_bytes(hash, rule->call, strlen(rule->call) + 1);
 		hash = hash_bytes(hash, &rule->error, sizeof(rule->error));
+		hash = hash_bytes(hash, &rule->notify, sizeof(rule->notify));
 		for (size_t k = 0; k < rule->arg_count; k++) {
 			const struct seccomp_arg *arg = &rule->args[k];
 			uint64_t parts[] = { arg->index, arg->above,

@@ -26,6 +26,9 @@
 int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 		  struct sock_fprog *out, struct failure *failure);
 
+/** seccomp_number() - of a call on this machine; -1 where it has none */
+int seccomp_number(const char *call);
+
 /**
  * struct seccomp_ready - a program that was built when srt-lua was
  * @hash: seccomp_hash() of its rules

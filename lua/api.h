@@ -19,9 +19,12 @@ int luaopen_srt_c_redirect(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_carry(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);
+int luaopen_srt_c_watch(lua_State *L);
 int luaopen_srt_c_guard(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
 int luaopen_srt_c_secret(lua_State *L);
+int luaopen_srt_c_journal(lua_State *L);
+int luaopen_srt_c_task(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */
 extern struct caller host_caller;

@@ -215,11 +215,12 @@ static int api_loadpreset(lua_State *L)
 static void set_shapes(lua_State *L, struct box_task *task)
 {
 	static const char *const kinds[] = { "conn",	  "request", "response",
-					     "violation", "observe", NULL };
+					     "violation", "observe", "open",
+					     NULL };
 	static const enum box_shape shapes[][2] = {
 		{ BOX_CONN, BOX_PLAIN },       { BOX_REQUEST, BOX_PLAIN },
 		{ BOX_RESPONSE, BOX_REQUEST }, { BOX_PLAIN, BOX_PLAIN },
-		{ BOX_PLAIN, BOX_HEADERS },
+		{ BOX_PLAIN, BOX_HEADERS },    { BOX_PLAIN, BOX_PLAIN },
 	};
 	int kind = luaL_checkoption(L, 3, NULL, kinds);
 

@@ -519,6 +519,40 @@ static const char *on_check_address(void *context, const char *host,
 	return object->address_reason;
 }
 
+struct refusal {
+	struct proxy_object *object;
+	const char *what, *host, *reason;
+	uint16_t port;
+};
+
+static int refused_lua(lua_State *L)
+{
+	struct refusal *refusal = lua_touserdata(L, 1);
+
+	push_hook(L, refusal->object, "refused");
+	lua_pushstring(L, refusal->what);
+	lua_pushstring(L, refusal->host);
+	lua_pushinteger(L, refusal->port);
+	lua_pushstring(L, refusal->reason);
+	lua_call(L, 4, 0); /* protected */
+	return 0;
+}
+
+static void on_refused(void *context, const char *what, const char *host,
+		       uint16_t port, const char *reason)
+{
+	struct refusal refusal = { context, what, host, reason, port };
+	lua_State *L = refusal.object->L;
+	int top = lua_gettop(L);
+
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, refused_lua);
+	lua_pushlightuserdata(L, &refusal);
+	(void)lua_pcall(L, 1, 0, 0);
+	lua_settop(L, top);
+}
+
 struct log_line {
 	struct proxy_object *object;
 	const char *line;
@@ -619,8 +653,8 @@ static int read_strip(lua_State *L, int index, struct proxy *proxy)
 }
 
 /*
- * new{decide=, checkAddress=, log=|nil, limits=|nil, strip=|nil} -> proxy |
- * nil, message
+ * new{decide=, checkAddress=, refused=|nil, log=|nil, limits=|nil,
+ * strip=|nil} -> proxy | nil, message
  */
 static int proxy_lua_new(lua_State *L)
 {
@@ -637,6 +671,8 @@ static int proxy_lua_new(lua_State *L)
 	luaL_argcheck(L, has_hook(L, 1, "decide"), 1, "decide is missing");
 	luaL_argcheck(L, has_hook(L, 1, "checkAddress"), 1,
 		      "checkAddress is missing");
+	if (has_hook(L, 1, "refused"))
+		hooks.refused = on_refused;
 	if (has_hook(L, 1, "log"))
 		hooks.log = on_log;
 	limits = read_limits(L, 1);

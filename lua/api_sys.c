@@ -404,6 +404,29 @@ static int sys_lua_clock(lua_State *L)
 	return 1;
 }
 
+/* time() -> seconds of the day's clock, clock_gettime(2) */
+static int sys_lua_time(lua_State *L)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	lua_pushnumber(L, (lua_Number)t.tv_sec + (lua_Number)t.tv_nsec / 1e9);
+	return 1;
+}
+
+/* sleep(seconds), nanosleep(2): at most an hour; a signal ends it */
+static int sys_lua_sleep(lua_State *L)
+{
+	lua_Number seconds = luaL_checknumber(L, 1);
+	struct timespec t;
+
+	luaL_argcheck(L, seconds >= 0 && seconds <= 3600, 1, "0 to 3600");
+	t.tv_sec = (time_t)seconds;
+	t.tv_nsec = (long)((seconds - (lua_Number)t.tv_sec) * 1e9);
+	(void)nanosleep(&t, NULL);
+	return 0;
+}
+
 /* random(bytes) -> lower-case hex */
 static int sys_lua_random(lua_State *L)
 {
@@ -524,6 +547,8 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "addresses", sys_lua_addresses },
 		{ "random", sys_lua_random },
 		{ "clock", sys_lua_clock },
+		{ "time", sys_lua_time },
+		{ "sleep", sys_lua_sleep },
 		{ "fdinfo", sys_lua_fdinfo },
 		{ "features", sys_lua_features },
 		{ "strerror", sys_lua_strerror },

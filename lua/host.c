@@ -146,8 +146,11 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.carry", luaopen_srt_c_carry);
 	preload(L, "srt.c.walk", luaopen_srt_c_walk);
 	preload(L, "srt.c.guard", luaopen_srt_c_guard);
+	preload(L, "srt.c.watch", luaopen_srt_c_watch);
 	preload(L, "srt.c.tidy", luaopen_srt_c_tidy);
 	preload(L, "srt.c.secret", luaopen_srt_c_secret);
+	preload(L, "srt.c.journal", luaopen_srt_c_journal);
+	preload(L, "srt.c.task", luaopen_srt_c_task);
 	set_searchers(L);
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "srt.cli.main");

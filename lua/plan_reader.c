@@ -215,7 +215,7 @@ static void read_rule(struct plan_reader *r, int index, void *out)
 
 	rule->call = text_field(r, index, "call", true);
 	rule->notify = flag_at(r, index, "notify");
-	if (!rule->notify)
+	if (!rule->notify || flag_at(r, index, "errno"))
 		rule->error = (int)integer_at(r, index, "errno");
 	args = list_field(r, index, "args", read_arg, sizeof(*args),
 			  &rule->arg_count);
@@ -303,6 +303,15 @@ static void read_redirect(struct plan_reader *r, int index,
 			   sizeof(*redirect->notify), &redirect->notify_count);
 }
 
+static void read_watch(struct plan_reader *r, int index,
+		       struct watch_table *watch)
+{
+	watch->on = true;
+	watch->reads = flag_at(r, index, "reads");
+	watch->asks = flag_at(r, index, "asks");
+	watch->needed = flag_at(r, index, "needed");
+}
+
 static void read_fd(struct plan_reader *r, int index, void *out)
 {
 	*(int *)out = (int)luaL_checkinteger(r->L, index);
@@ -339,6 +348,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	lua_pop(L, 1);
 	if (lua_getfield(L, index, "sockets") != LUA_TNIL)
 		plan_read_sockets(r, lua_gettop(L), &plan->sockets);
+	lua_pop(L, 1);
+	if (lua_getfield(L, index, "watch") != LUA_TNIL)
+		read_watch(r, lua_gettop(L), &plan->watch);
 	lua_pop(L, 1);
 	plan->notify = list_field(r, index, "notify", read_rule,
 				  sizeof(*plan->notify), &plan->notify_count);

@@ -65,6 +65,10 @@ void proxy_client_gone(struct proxy *proxy);
 void proxy_log(struct proxy *proxy, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** proxy_refused() - tell hooks->refused where @client may not go */
+void proxy_refused(const struct client *client, const char *what,
+		   const char *reason);
+
 struct proxy_ask {
 	struct client *client;
 	bool open; /* asked and neither answered nor cancelled */

@@ -58,6 +58,7 @@ static bool stay_opaque(struct client *client)
 	struct exchange *exchange = client->exchange;
 
 	if (exchange->refuse_opaque) {
+		proxy_refused(client, "tunnel", "it is neither TLS nor HTTP");
 		refuse(client, "neither TLS nor HTTP; "
 			       "network.refuseOpaqueTunnels");
 		return false;

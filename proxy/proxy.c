@@ -71,6 +71,17 @@ void proxy_log(struct proxy *proxy, const char *format, ...)
 	proxy->hooks.log(proxy->hooks.context, line);
 }
 
+void proxy_refused(const struct client *client, const char *what,
+		   const char *reason)
+{
+	const struct proxy *proxy = client->proxy;
+	const struct exchange *exchange = client->exchange;
+
+	if (proxy->hooks.refused && !proxy->closing)
+		proxy->hooks.refused(proxy->hooks.context, what, exchange->host,
+				     exchange->request.port, reason);
+}
+
 static void set_defaults(struct proxy_limits *limits)
 {
 	static const struct proxy_limits defaults = {

@@ -170,6 +170,9 @@ struct proxy_verdict {
  *	(numeric text)? NULL for yes, else the reason; called for each
  *	resolved address, the address that passed is the one that is dialled.
  *	The text is borrowed until the next call.
+ * @refused: the policy kept from an allowed destination: what it resolved to
+ *	("address"), or a tunnel that nobody can read ("tunnel"); for reports,
+ *	may be NULL. The client is answered whatever becomes of it.
  * @log: one readable line for --debug; NULL when nobody listens
  *
  * Refusals of the proxy's own carry X-Proxy-Error: bad-request (the client's
@@ -184,6 +187,8 @@ struct proxy_hooks {
 	void (*forget)(void *context, int token);
 	const char *(*check_address)(void *context, const char *host,
 				     uint16_t port, const char *address);
+	void (*refused)(void *context, const char *what, const char *host,
+			uint16_t port, const char *reason);
 	void (*log)(void *context, const char *line);
 };
 

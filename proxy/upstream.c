@@ -89,6 +89,8 @@ static void on_dialled(void *owner, const struct dial_result *result)
 			       .json = exchange->json };
 
 	exchange->dial = NULL;
+	if (!result->stream && result->status == 403)
+		proxy_refused(client, "address", result->text);
 	if (result->stream) {
 		use(client, result->stream);
 	} else if (exchange->granted) {

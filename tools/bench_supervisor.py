@@ -26,8 +26,8 @@ def write(folder, name, text):
 
 
 def filesystem_of(path):
-    done = subprocess.run(["stat", "-f", "-c", "%T", path], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "an unknown file system"
+    done = subprocess.run(["df", "--output=fstype", path], capture_output=True, text=True, check=False)
+    return done.stdout.split()[-1] if done.returncode == 0 else "an unknown file system"
 
 
 def spread(values, unit="", digits=2):

@@ -94,7 +94,7 @@ local function by_policy(self, host, port, protocol, call, process)
     return decision
   end
   local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
-    { host = canonical, port = port, protocol = protocol, command = self.command,
+    { host = canonical, port = port, protocol = protocol, command = self.command, commandId = self.commandId,
       process = process })
   return by_callback(self, canonical, port, answer)
 end
@@ -153,8 +153,8 @@ function Decider:request(question, call)
   local changes, problem = self.vault:finish(decision, question)
   if not changes then
     return deny({ reason = ("%s %s can't go out: %s"):format(shown(question.method),
-      target(decision.host, decision.port), problem), rule = "credentials", host = decision.host,
-      port = decision.port })
+      target(decision.host, decision.port), problem), rule = "credentials", of = "request",
+      host = decision.host, port = decision.port })
   end
   -- A remembered decision is not ours to change.
   return setmetatable(changes, { __index = decision })
@@ -208,14 +208,14 @@ end
 
 ---Compiles the network part of a profile.
 ---@param profile table
----@param facts nil|{command: string?, vault: table?, asSrt: boolean?} about the run: its command line, for callbacks,
---- of srt.secrets, and whether we were called as srt
+---@param facts nil|{command: string?, commandId: string?, vault: table?, asSrt: boolean?} about the run: its command,
+--- for callbacks; of srt.secrets, and whether we were called as srt
 ---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
-    command = facts and facts.command, vault = facts and facts.vault,
+    command = facts and facts.command, commandId = facts and facts.commandId, vault = facts and facts.vault,
     asSrt = facts and facts.asSrt,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),

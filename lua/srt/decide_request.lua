@@ -11,7 +11,7 @@ local shown, where = spelled.shown, spelled.where
 local STANDARD = { http = 80, https = 443 }
 
 local function deny(fields)
-  fields.action = "deny"
+  fields.action, fields.of = "deny", "request"
   return fields
 end
 
@@ -26,7 +26,8 @@ local function subject_of(self, question, host, port, protocol, path)
     query = question.query, target = question.target, headers = question.headers or {}, body = question.body,
     process = question.process,
     url = scheme .. "://" .. at .. path .. (question.query and "?" .. question.query or ""),
-    conn = { host = host, port = port, protocol = protocol, command = self.command },
+    conn = { host = host, port = port, protocol = protocol, command = self.command,
+      commandId = self.commandId },
   }
 end
 
@@ -75,8 +76,8 @@ local function credential_of(headers)
 end
 
 local function refuse(decision, subject, origin, why)
-  decision.reason = ("%s %s was denied: network.filterRequest%s %s"):format(shown(subject.method), shown(subject.url),
-    where(origin), why)
+  decision.reason = ("%s %s was denied: network.filterRequest%s %s"):format(shown(subject.method),
+    spelled.url(subject.url), where(origin), why)
   return deny(decision)
 end
 
@@ -135,8 +136,8 @@ local function by_filter(self, connection, subject, answer, call)
     decision.action, decision.headers, decision.status = "respond", answer.headers or {}, answer.status or 200
     return decision
   end
-  decision.reason = ("%s %s was denied by network.filterRequest%s"):format(shown(subject.method), shown(subject.url),
-    where(origin)) .. (answer.reason and ": " .. answer.reason or "")
+  decision.reason = ("%s %s was denied by network.filterRequest%s"):format(shown(subject.method),
+    spelled.url(subject.url), where(origin)) .. (answer.reason and ": " .. answer.reason or "")
   return deny(decision)
 end
 

@@ -29,7 +29,7 @@ local function by_filter(self, subject, answer)
   else
     decision.action, decision.headers = "deny", answer.headers
     decision.reason = ("the response to %s %s was denied by network.filterResponse%s"):format(shown(subject.method),
-      shown(subject.url), where(origin)) .. (answer.reason and ": " .. answer.reason or "")
+      spelled.url(subject.url), where(origin)) .. (answer.reason and ": " .. answer.reason or "")
   end
   return decision
 end

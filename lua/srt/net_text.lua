@@ -19,6 +19,14 @@ function net_text.shown(text)
   return #text > 100 and text:sub(1, 100) .. "…" or text
 end
 
+---A URL for a message, without its query, which may hold secrets.
+---@param url string
+---@return string
+function net_text.url(url)
+  local plain, query = url:match("^([^?]*)(%??)")
+  return net_text.shown(plain) .. (query ~= "" and "?…" or "")
+end
+
 ---@param origin table|nil
 ---@return string " (file:line)", or nothing
 function net_text.where(origin)

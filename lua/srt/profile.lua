@@ -6,7 +6,7 @@ local schema = require("srt.schema")
 local profile = {}
 
 -- The callbacks of the network, in the order in which they are asked.
-profile.CALLBACKS = { "decideConnect", "filterRequest", "filterResponse" }
+profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
 
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
@@ -70,17 +70,8 @@ local function filesystem(self, values, budget, found)
   out.createGuard = scalar(values, "filesystem.createGuard", "scan")
   out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
   out.hidden, out.masked = require("srt.credentials").paths(found)
-  for _, file in ipairs(self.ctx.policyFiles or {}) do
-    out.denyWrite[#out.denyWrite + 1] = { given = file, path = file, literal = true, builtin = "policy file",
-      origin = { key = "(policy file)" } }
-  end
   if values["network.tlsTerminate"] then require("srt.trust").protect(self.ctx, values, out) end
-  for _, folder in ipairs(self.ctx.stateFolders or {}) do
-    if require("srt.c.sys").lstat(folder) then
-      out.denyWrite[#out.denyWrite + 1] = { given = folder, path = folder, literal = true, builtin = "state of runs",
-        origin = { key = "(state of runs)" } }
-    end
-  end
+  require("srt.own_files").protect(self.ctx, out)
   return out
 end
 
@@ -177,11 +168,18 @@ local function network(self, values)
   return out
 end
 
----@return table {decideConnect, filterRequest, filterResponse = handles, origins = {[handle] = {file, line, key}}}
+---The key that a callback has in a policy.
+---@param name string
+---@return string
+function profile.callbackKey(name)
+  return (name == "decideOpen" and "filesystem." or "network.") .. name
+end
+
+---@return table {decideConnect, decideOpen, filterRequest, filterResponse = handles, origins = {[handle] = {file, line, key}}}
 local function callbacks(policy)
   local out, box = { origins = {} }, policy.box
   for _, name in ipairs(profile.CALLBACKS) do
-    local key, list = "network." .. name, {}
+    local key, list = profile.callbackKey(name), {}
     local v = policy.values[key]
     for i, entry in ipairs(v and v.chain or {}) do
       list[i] = entry.value
@@ -257,7 +255,8 @@ end
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
----@param ctx table {cwd, home, user, env, policyFiles = absolute paths, lint = bool, uid = number}
+---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool,
+--- uid = number}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
@@ -277,9 +276,10 @@ function profile.resolve(policy, ctx)
     limits = budget,
     unix = unix_sockets(self, values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
+    observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"),
-    presets = policy.presets,
+    presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then
     local masked = out.filesystem.masked or {}

@@ -14,7 +14,11 @@ end
 
 local plain = report.plain
 
-local function colours(tty)
+---@param tty boolean|nil colours are wanted
+---@return string bold
+---@return string red
+---@return string off
+function report.colours(tty)
   if not tty or os.getenv("NO_COLOR") then
     return "", "", ""
   end
@@ -27,7 +31,7 @@ end
 ---@param label string|nil "warning" and the like; shown before the message
 ---@return string
 function report.line(problem, tty, label)
-  local bold, red, off = colours(tty)
+  local bold, red, off = report.colours(tty)
   local parts = { bold .. "srt-lua:" .. off }
   if problem.file then
     parts[#parts + 1] = plain(problem.file) .. (problem.line and (":%d"):format(problem.line) or "") .. ":"
@@ -52,6 +56,26 @@ function report.text(problems, tty)
     lines[i] = report.line(problem, tty) .. "\n"
   end
   return table.concat(lines)
+end
+
+---Names that somebody outside replaced or removed, which takes a mount away.
+---@param notices table[] of sandbox:run
+---@return string[] warnings
+function report.replaced(notices)
+  local strerror, lines = require("srt.c.sys").strerror, {}
+  for i, notice in ipairs(notices) do
+    local text = "removed from outside while the command ran; the name was not protected from then on"
+    if notice.missing == 0 then
+      text = ("%s from outside while the command ran; its protection was put back within %.1f ms"):format(
+        notice.wasMissing and "removed and made again" or "replaced", notice.longest / 1000)
+    elseif select(2, strerror(notice.missing)) ~= "ENOENT" then
+      text = "replaced from outside while the command ran; it could not be protected again: "
+        .. (strerror(notice.missing))
+    end
+    lines[i] = ("%s was %s"):format(notice.path, text)
+  end
+  if notices.more then lines[#lines + 1] = "more protected names were replaced from outside" end
+  return lines
 end
 
 ---Plain data of the errors, for --json.

@@ -40,12 +40,13 @@ end
 ---@param sandbox userdata started
 ---@param say fun(line: string)|nil told what is decided
 ---@param asSrt boolean? the program was called as srt
+---@param reporter table of srt.reporting
 ---@return userdata? proxy
 ---@return string? message
-function serve.start(loaded, plan, sandbox, say, asSrt)
+function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   local net = require("srt.decide_net")
-  local decider = net.compile(loaded.profile, { command = table.concat(plan.argv, " "), vault = loaded.vault,
-    asSrt = asSrt })
+  local decider = net.compile(loaded.profile, { command = reporter.command, commandId = reporter.commandId,
+    vault = loaded.vault, asSrt = asSrt })
   local box = loaded.box
   box:asker(sandbox)
   -- Where a callback waits, this waits too: decide runs in a coroutine of its own.
@@ -53,6 +54,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt)
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
       local decision = decide(decider, question, call)
+      if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
       if say then
         say(line_of(question, decision))
         if decision.detail then say(decision.detail) end
@@ -60,6 +62,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt)
       return net.wire(decision)
     end,
     checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
+    refused = function(...) reporter:add(require("srt.denials").refused(...)) end,
     log = say and function(line)
       if not tells_verdict(line) then say(line) end
     end,
@@ -83,7 +86,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt)
       require("srt.c.process").find(proxy, sandbox, listeners[i])
       ok = true
     elseif point.purpose == "transparent" or point.purpose == "dns" then
-      ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], decider)
+      ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], decider, reporter)
     elseif point.purpose == "loopback" then
       ok, why = proxy:forward(listeners[i], point.host, point.port)
     else

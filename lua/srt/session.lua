@@ -109,7 +109,7 @@ end
 --- Loads a policy and resolves it.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, tempDir: string?}
+---@param options {lint: boolean?, tempDir: string?, reportFile: string?}
 ---@return srt.session? session
 ---@return table[]? problems
 function session.load(facts, path, options)
@@ -133,7 +133,8 @@ function session.load(facts, path, options)
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, stateFolders = facts.state, lint = options.lint, uid = uid })
+    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
+    lint = options.lint, uid = uid })
   if not profile then return nil, problems end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
@@ -159,7 +160,7 @@ function session.load(facts, path, options)
   end
   box:hide(require("srt.secrets").variables(profile.credentials))
   sort_notes(profile, rules)
-  return { profile = profile, rules = rules, box = box }
+  return { profile = profile, rules = rules, box = box, policy = real }
 end
 
 return session

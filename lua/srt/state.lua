@@ -30,8 +30,10 @@ function state.folders(facts, temp)
   return list
 end
 
--- Is the folder there, the caller's, and closed to others? Nobody's else is trusted.
-local function is_ours(path)
+---Is the folder there, the caller's, and closed to others? Nobody's else is trusted.
+---@param path string
+---@return boolean
+function state.isOurs(path)
   local st = sys.lstat(path)
   return st ~= nil and st.type == "dir" and st.uid == sys.ids() and st.mode & GROUP_AND_OTHER_WRITE == 0
 end
@@ -137,9 +139,9 @@ function state.create(folders, record)
   for _, folder in ipairs(folders) do
     local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
     for _ = 1, 3 do
-      if not is_ours(folder) then make(folder) end
+      if not state.isOurs(folder) then make(folder) end
       local fd
-      if is_ours(folder) then fd, message = tidy.create(path, text) end
+      if state.isOurs(folder) then fd, message = tidy.create(path, text) end
       if fd then return { path = path, fd = fd, folder = folder } end
     end
   end
@@ -161,7 +163,7 @@ end
 ---@param folder string
 ---@param fn fun(path: string, fd: integer)
 function state.each(folder, fn)
-  if not is_ours(folder) then return end
+  if not state.isOurs(folder) then return end
   for _, name in ipairs(sys.readdir(folder) or {}) do
     if name:find("^%x+%.run$") or name:find("^%x+%.said$") then
       local path = folder .. "/" .. name

@@ -99,9 +99,10 @@ end
 ---@param point table
 ---@param fd integer
 ---@param decider table from srt.decide_net
+---@param reporter table from srt.reporting
 ---@return boolean|nil ok
 ---@return string|nil message
-function transparent.serve(sandbox, proxy, point, fd, decider)
+function transparent.serve(sandbox, proxy, point, fd, decider, reporter)
   local redirect = require("srt.c.redirect")
   if point.purpose == "transparent" then
     return redirect.redirected(proxy, fd)
@@ -110,7 +111,9 @@ function transparent.serve(sandbox, proxy, point, fd, decider)
   end
   return redirect.resolve(sandbox, proxy, fd, transparent.NAMES.v4, transparent.NAMES.v6, function(name)
     local decision = decider:name(name)
-    return decision.action ~= "allow" and decision.reason or nil
+    if decision.action == "allow" then return nil end
+    reporter:add(require("srt.denials").name(name, decision))
+    return decision.reason
   end)
 end
 

@@ -58,7 +58,7 @@ class Ways(Attribution):
         for way in ("http_proxy", "--socks5-hostname 127.0.0.1:1080"):
             command = "curl -sS http://x.test/" if way == "http_proxy" else "curl -sS %s http://x.test:81/" % way
             got = self.run_sh("sh -c '%s; :'; :" % command, CONNECT.replace("return false", "srt.log.warn(tell(conn.process)) return false"))
-            pid, host, exe, parents = self.seen(got, 2 if way == "http_proxy" else 1)[0]
+            pid, host, exe, parents = self.seen(got, 3 if way == "http_proxy" else 2)[0]
             self.assertEqual(exe_of("curl"), exe, got)
             shell = exe_of("sh")
             self.assertRegex(parents, r"^\d+=%s,\d+=%s$" % (shell, shell))

@@ -125,7 +125,7 @@ local function network(lines, profile, try)
   for _, item in ipairs(require("srt.ways").rows(net, try)) do lines[#lines + 1] = row_of(item) end
   add_block(lines, " terminated (network.tlsTerminate)", require("srt.tls_lint").rows(net), row_of)
   for _, name in ipairs(require("srt.profile").CALLBACKS) do
-    add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
+    add_block(lines, (" asked (%s)"):format(require("srt.profile").callbackKey(name)), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
     end)
   end

@@ -8,6 +8,7 @@ local COMMANDS = {
   { "explain", "say what a policy allows on a path, and which rule decides" },
   { "compile", "print the native plan of a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
+  { "violations", "show what was denied in your runs" },
   { "doctor", "clean up after runs that were killed" },
 }
 
@@ -20,6 +21,7 @@ local lost
 local function out(text)
   local ok, message = sys.write(1, text)
   if not ok then lost = message end
+  return ok
 end
 
 local function err(text) sys.write(2, text) end
@@ -27,7 +29,7 @@ local function err(text) sys.write(2, text) end
 local function overview()
   local lines = { "usage: srt-lua COMMAND …", "", "Runs commands under a policy that is a Lua program.", "" }
   for _, command in ipairs(COMMANDS) do
-    lines[#lines + 1] = ("  srt-lua %-9s %s"):format(command[1], command[2])
+    lines[#lines + 1] = ("  srt-lua %-10s %s"):format(command[1], command[2])
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "srt-lua COMMAND --help tells more; man srt-lua has it all."

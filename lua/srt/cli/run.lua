@@ -9,7 +9,7 @@ local run = {}
 local FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 run.USAGE = [[
-usage: srt-lua run POLICY [-p PORT] [--keep-fd N] [--debug] [-c STRING | [--] COMMAND ARG…]
+usage: srt-lua run POLICY [OPTION…] [-c STRING | [--] COMMAND ARG…]
 
 Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings file.
 
@@ -17,6 +17,13 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   -p PORT        let the host reach PORT inside; [ADDRESS:]HOST_PORT:PORT for another port outside
                  (may be repeated). All users of the host can then reach it
   --keep-fd N    let the command have descriptor N as well (may be repeated)
+  --report HOW   tell on standard error at the end what was denied: text (the default), json, none
+  --violations FILE
+                 append what was denied to FILE, or nowhere (none); else to the file that
+                 srt-lua violations shows
+  --annotate     at the end, print what was denied in a <sandbox_violations> block
+  --command-id ID, --command-text TEXT
+                 what violations of this command are found by, and reported under
   --debug        tell on standard error what is resolved, mounted and decided
 
 The exit status is the command's; 128+N when signal N ended it; 125 for a failure of
@@ -31,6 +38,8 @@ local function descriptor(text)
   return fd
 end
 
+local REPORTS = { text = true, json = true, none = true }
+
 -- Options that take a value: name → function(options, value) → error message
 local VALUED = {
   ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
@@ -44,6 +53,13 @@ local VALUED = {
     if not entry then return ("-p %s: %s"):format(value, message) end
     options.publish[#options.publish + 1] = entry
   end,
+  ["--report"] = function(options, value)
+    if not REPORTS[value] then return ("--report takes text, json or none, not %q"):format(value) end
+    options.report = value
+  end,
+  ["--violations"] = function(options, value) options.violations = value end,
+  ["--command-id"] = function(options, value) options.commandId = value end,
+  ["--command-text"] = function(options, value) options.commandText = value end,
 }
 
 local function split_equals(arg)
@@ -69,8 +85,8 @@ function run.parse(args)
       if not value then return nil, name .. " needs a value" end
       local message = VALUED[name](options, value)
       if message then return nil, message end
-    elseif name == "--debug" then
-      options.debug = true
+    elseif name == "--debug" or name == "--annotate" then
+      options[name:sub(3)] = true
     elseif name == "--" or (options.policy and name:sub(1, 1) ~= "-") then
       if name == "--" then i = i + 1 end
       if options.command and args[i] then return nil, "both -c and a command were given" end
@@ -140,22 +156,6 @@ local function plan_of(options, facts, temp, identity, loaded)
   return plan
 end
 
--- Names that somebody outside replaced or removed, which takes a mount away.
-local function tell_replaced(ctx, notices)
-  for _, notice in ipairs(notices) do
-    local text = "removed from outside while the command ran; the name was not protected from then on"
-    if notice.missing == 0 then
-      text = ("%s from outside while the command ran; its protection was put back within %.1f ms"):format(
-        notice.wasMissing and "removed and made again" or "replaced", notice.longest / 1000)
-    elseif select(2, sys.strerror(notice.missing)) ~= "ENOENT" then
-      text = "replaced from outside while the command ran; it could not be protected again: "
-        .. (sys.strerror(notice.missing))
-    end
-    ctx.err(("srt-lua: warning: %s was %s\n"):format(require("srt.report").plain(notice.path), text))
-  end
-  if notices.more then ctx.err("srt-lua: warning: more protected names were replaced from outside\n") end
-end
-
 -- The state file, before anything is made that it lists.
 local function open_state(folders, loaded, plan)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
@@ -182,13 +182,15 @@ local function close_state(ctx, state)
 end
 
 local function sweep(ctx, folder)
-  -- Nothing to load where nothing is left.
-  if #(sys.readdir(folder) or {}) > 0 then
-    tell(ctx, (require("srt.aftermath").sweep(folder)), "after an earlier run that was killed: ")
+  for _, name in ipairs(sys.readdir(folder) or {}) do
+    -- Nothing to load where nothing is left.
+    if name:find(".", 1, true) then
+      return tell(ctx, (require("srt.aftermath").sweep(folder)), "after an earlier run that was killed: ")
+    end
   end
 end
 
-local function execute(ctx, options, sandbox, loaded, plan, say)
+local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local published, ok, proxy, message
   if #options.publish > 0 then
     published, message = require("srt.publish").listen(options.publish)
@@ -197,15 +199,19 @@ local function execute(ctx, options, sandbox, loaded, plan, say)
   ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
-    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt)
+    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
     if not proxy then return fail(ctx, message) end
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
   end
+  local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
+    reporter:add(event)
+  end, say)
   collectgarbage("restart")
   local kind, value, notices = sandbox:run()
+  if watcher then watcher:close() end
   if proxy then proxy:close() end
-  tell_replaced(ctx, notices)
+  tell(ctx, require("srt.report").replaced(notices), "warning: ")
   return status_of(ctx, options.command[1], kind, value)
 end
 
@@ -222,8 +228,15 @@ local function prepare(ctx, options, sandbox)
   local folders = require("srt.state").folders(facts, paths.parent(temp))
   facts.state = folders
   sweep(ctx, folders[1])
+  local file, plain
+  if options.violations and options.violations ~= "none" then
+    file, plain = require("srt.violation_file").make(options.violations, facts.cwd)
+    if not file then tell(ctx, { plain }, "warning: ") end
+    options.violations = file or "none"
+  end
   local begun = sys.clock()
-  local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp })
+  local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
+    reportFile = plain == true and file or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
@@ -272,9 +285,12 @@ function run.main(args, ctx)
   end
   local state
   state, message = open_state(folders, loaded, plan)
-  local status = state and execute(ctx, options, sandbox, loaded, plan, say) or fail(ctx, message)
+  local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
+  reporter.folder, reporter.debug = state and state.handle.folder, say
+  local status = state and execute(ctx, options, sandbox, loaded, plan, say, reporter) or fail(ctx, message)
   sandbox:close()
   if state then close_state(ctx, state) end
+  ctx.err(reporter:close(ctx.tty))
   return status
 end
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* srt.c.journal: files that grow by whole lines; see api_journal.md. */
+#include <lauxlib.h>
+#include <lua.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/journal.h"
+#include "lua/api.h"
+
+static const char *check_path(lua_State *L, int index)
+{
+	size_t size;
+	const char *path = luaL_checklstring(L, index, &size);
+
+	luaL_argcheck(L, strlen(path) == size && *path == '/', index,
+		      "an absolute path without NUL bytes expected");
+	return path;
+}
+
+/* open(path, own) -> descriptor */
+static int journal_lua_open(lua_State *L)
+{
+	int fd = journal_open(check_path(L, 1), lua_toboolean(L, 2));
+
+	if (fd < 0)
+		return api_fail(L, -fd);
+	lua_pushinteger(L, fd);
+	return 1;
+}
+
+/* append(fd, text) -> true */
+static int journal_lua_append(lua_State *L)
+{
+	size_t size;
+	const char *text = luaL_checklstring(L, 2, &size);
+	int error = journal_append((int)luaL_checkinteger(L, 1), text, size);
+
+	if (error)
+		return api_fail(L, -error);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* turn(path, fd, most) -> is it to be opened again? */
+static int journal_lua_turn(lua_State *L)
+{
+	const char *path = check_path(L, 1);
+	int turned = journal_turn(path, (int)luaL_checkinteger(L, 2),
+				  (off_t)luaL_checkinteger(L, 3));
+
+	if (turned < 0)
+		return api_fail(L, -turned);
+	lua_pushboolean(L, turned);
+	return 1;
+}
+
+static int journal_lua_close(lua_State *L)
+{
+	close((int)luaL_checkinteger(L, 1));
+	return 0;
+}
+
+int luaopen_srt_c_journal(lua_State *L)
+{
+	static const luaL_Reg functions[] = {
+		{ "open", journal_lua_open },
+		{ "append", journal_lua_append },
+		{ "turn", journal_lua_turn },
+		{ "close", journal_lua_close },
+		{ NULL, NULL },
+	};
+
+	luaL_newlib(L, functions);
+	return 1;
+}

@@ -1,0 +1,154 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua violations: shows what was denied in this user's runs.
+local sys = require("srt.c.sys")
+
+local violations = {}
+
+violations.USAGE = [[
+usage: srt-lua violations [--follow] [--json] [FILE]
+
+Shows what was denied in your runs, the oldest first; or what FILE, of run --violations, has.
+
+  --follow   go on with what is denied from now on, until interrupted
+  --json     a line of JSON each, as in the file; man srt-lua says what is in it
+]]
+
+local PAUSE = 0.2
+local PIECE = 65536
+local LONGEST = 1 << 20 -- no line of ours is
+
+local function parse(args)
+  local options, plain = {}, false
+  for _, arg in ipairs(args) do
+    if not plain and (arg == "--help" or arg == "-h") then
+      return { help = true }
+    elseif not plain and (arg == "--follow" or arg == "--json") then
+      options[arg:sub(3)] = true
+    elseif not plain and arg == "--" then
+      plain = true
+    elseif not plain and arg:sub(1, 1) == "-" then
+      return nil, "unknown option " .. arg
+    elseif options.file then
+      return nil, "one file at a time"
+    else
+      options.file = arg
+    end
+  end
+  return options
+end
+
+-- A field of a file that may be anything.
+local function field(v) return type(v) == "string" and require("srt.violation_text").clean(v) or nil end
+
+---A line of the file, for people.
+---@param line string
+---@param json boolean|nil as it is, where it is one
+---@return string|nil nil where it is no line of ours: a full disk has cut it
+function violations.shown(line, json)
+  local v = require("srt.json").decode(line)
+  if type(v) ~= "table" or not field(v.kind) or not field(v.target) then return nil end
+  if json then return line .. "\n" end
+  local process = type(v.process) == "table" and field(v.process.exe)
+  return ("%s %-9s %s: %s  [%s]\n"):format(field(v.time) or "?", field(v.kind), field(v.target),
+    field(v.advice) or field(v.reason) or field(v.rule) or "denied",
+    (process and process .. " in " or "") .. (field(v.command) or "?"))
+end
+
+local Reader = {}
+Reader.__index = Reader
+
+-- Shows all whole lines that are there by now; false when nobody reads any more.
+local function drain(self)
+  while true do
+    -- Behind the end of a file stdio stays there, unless it is told to look again.
+    self.handle:seek("set", self.at)
+    local data = self.handle:read(PIECE)
+    if not data then return true end
+    self.at = self.at + #data
+    data = self.rest .. data
+    local shown, from = {}, 1
+    for line, to in data:gmatch("([^\n]*)\n()") do
+      shown[#shown + 1] = violations.shown(line, self.json)
+      from = to
+    end
+    self.rest = #data - from < LONGEST and data:sub(from) or ""
+    if shown[1] and not self.out(table.concat(shown)) then return false end
+  end
+end
+
+local function open(self, path)
+  local st, handle = sys.stat(path), nil
+  if st and st.type ~= "dir" then handle = io.open(path, "rb") end
+  if not handle then return false end
+  if self.handle then self.handle:close() end
+  self.handle, self.path, self.id, self.at, self.rest = handle, path, st.dev .. ":" .. st.ino, 0, ""
+  return true
+end
+
+-- Another file is there by that name, or this one was emptied.
+local function renewed(self)
+  local st = sys.stat(self.path)
+  if not st then return false end
+  if st.size < self.at and st.dev .. ":" .. st.ino == self.id then self.at, self.rest = 0, "" end
+  return st.dev .. ":" .. st.ino ~= self.id
+end
+
+local function follow(self, find)
+  while true do
+    if not self.handle then
+      local path = find()
+      if path then open(self, path) end
+    end
+    if self.handle then
+      if not drain(self) then return end
+      if renewed(self) then
+        -- What came before the new one began.
+        if not drain(self) then return end
+        open(self, self.path)
+      end
+    end
+    sys.sleep(PAUSE)
+  end
+end
+
+-- Where runs write: the best folder that has a file.
+local function finder(ctx)
+  local session = require("srt.session")
+  local facts = session.facts(ctx.program) or { env = sys.environ(), home = sys.homeof() }
+  local temp = session.tempDir(facts)
+  local folders = require("srt.state").folders(facts, temp and require("srt.paths").parent(temp))
+  return function()
+    for _, folder in ipairs(folders) do
+      local path = require("srt.violation_file").path(folder)
+      if sys.lstat(path) then return path end
+    end
+  end
+end
+
+---Runs the command.
+---@param args string[] what follows "violations"
+---@param ctx table {program, out, err}
+---@return integer status 0, 1 for a file that can't be read, 2 for wrong usage
+function violations.main(args, ctx)
+  local options, message = parse(args)
+  if not options then
+    ctx.err("srt-lua: violations: " .. message .. "\n" .. violations.USAGE)
+    return 2
+  elseif options.help then
+    ctx.out(violations.USAGE)
+    return 0
+  end
+  local find = options.file and function() return options.file end or finder(ctx)
+  local self = setmetatable({ out = ctx.out, json = options.json }, Reader)
+  local path = find()
+  if path and open(self, path .. ".1") and not drain(self) then return 0 end
+  if path and not open(self, path) then
+    ctx.err(("srt-lua: violations: %s can't be read\n"):format(require("srt.report").plain(path)))
+    return 1
+  end
+  if path and not drain(self) then return 0 end
+  if options.follow then follow(self, find) end
+  return 0
+end
+
+return violations

@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a denial of the network's decisions is to the store of violations. Loaded with the first one.
+local spelled = require("srt.net_text")
+
+local denials = {}
+
+-- Rules that an entry of allowedDomains would have kept from denying.
+local UNLISTED = { ["network.allowedDomains"] = true, ["network.strictAllowlist"] = true, network = true }
+
+local function advice_of(decision)
+  if not UNLISTED[decision.rule] or not decision.host then return nil end
+  return ("network.allowedDomains: add \"%s\""):format(spelled.target(decision.host, decision.port or 0))
+end
+
+local function event_of(kind, target, decision, process)
+  return { kind = kind, target = target, rule = decision.rule, reason = decision.reason, advice = advice_of(decision),
+    origin = decision.origin and require("srt.source").where(decision.origin), process = process }
+end
+
+-- Queries may hold secrets.
+local function request_text(question, decision)
+  local subject = question.review and question.review.subject or question
+  local host, port = decision.host or question.host, decision.port or question.port
+  return ("%s %s://%s%s%s"):format(question.method, subject.scheme or "http", spelled.target(host, port),
+    spelled.shown(subject.path or ""), subject.query and "?…" or "")
+end
+
+---Of a connection, a request or a response.
+---@param question table of srt.c.proxy
+---@param decision table a denial, or one with the detail of a callback that failed
+---@return table event for the store
+function denials.decided(question, decision)
+  local process = question.process and require("srt.c.process").of(question.process)
+  local of = question.kind == "response" and "response" or decision.of or "connect"
+  local target = of == "connect" and spelled.target(decision.host or question.host, decision.port or question.port)
+    or request_text(question, decision)
+  if decision.action ~= "deny" then
+    -- An observer's failure changes nothing but what is told.
+    return { kind = "callback", target = target, rule = decision.rule, reason = decision.detail:match("^[^\n]*"),
+      process = process }
+  end
+  return event_of(decision.fault and "callback" or of, target, decision, process)
+end
+
+---Of a name that the resolver inside was asked for.
+---@param name string
+---@param decision table
+---@return table event
+function denials.name(name, decision)
+  return event_of("name", spelled.shown(name), decision)
+end
+
+---Of what the proxy refused without a question.
+---@param what "address"|"tunnel"
+---@param host string
+---@param port integer
+---@param reason string
+---@return table event
+function denials.refused(what, host, port, reason)
+  local target = spelled.target(host, port)
+  if what == "tunnel" then
+    return { kind = "connect", target = target, reason = reason, rule = "network.refuseOpaqueTunnels" }
+  end
+  local literal = reason:match("add (\"[^\"]+\") to network%.allowedDomains")
+  return { kind = "address", target = target, reason = reason,
+    rule = reason:find("network.deniedDomains", 1, true) and "network.deniedDomains"
+      or "network.deniedResolvedAddresses",
+    advice = literal and "network.allowedDomains: add " .. literal }
+end
+
+return denials

@@ -1,0 +1,130 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The reports of one run: its store of violations, which is made with the first one, and who is told of them, when.
+local reporting = {}
+
+local Reporter = {}
+Reporter.__index = Reporter
+
+local EVERYWHERE = "srt-lua violations"
+
+---What a policy says about reports.
+---@param policy table from policy.load
+---@return table {ignore = map of lists, or nil; chain = handles of onViolation; origins = of these}
+function reporting.resolve(policy)
+  local out, box = { chain = {}, origins = {} }, policy.box
+  local ignored, asked = policy.values.ignoreViolations, policy.values.onViolation
+  for pattern, entry in pairs(ignored and ignored.map or {}) do
+    out.ignore = out.ignore or {}
+    out.ignore[pattern] = entry.value
+  end
+  for i, entry in ipairs(asked and asked.chain or {}) do
+    local file, line
+    if box and box.where then file, line = box:where(entry.value) end
+    out.chain[i] = entry.value
+    out.origins[entry.value] = file and { file = file, line = line, key = "onViolation" } or entry.origin
+  end
+  return out
+end
+
+-- One that fails drops nothing; that it fails is told once.
+local function failed(self, fn, message)
+  if self.failed[fn] then return end
+  self.failed[fn] = true
+  self.store:note { kind = "callback", target = "onViolation", rule = "onViolation",
+    origin = require("srt.source").where(self.reports.origins[fn]),
+    reason = "failed: " .. tostring(message):match("^[^\n]*") }
+  if self.debug then self.debug(tostring(message)) end
+end
+
+local function copy(v)
+  local out = {}
+  for key, value in pairs(v) do out[key] = type(value) == "table" and copy(value) or value end
+  return out
+end
+
+-- Base policies first; each violation by itself, so whoever denied goes on meanwhile.
+local function ask(self, v, done)
+  require("srt.c.task").start(function()
+    local drop = false
+    for _, fn in ipairs(self.reports.chain) do
+      local worked, ok, answer = pcall(self.box.call, self.box, fn, "violation", copy(v))
+      if worked and ok then
+        drop = drop or answer == false
+      else
+        failed(self, fn, worked and answer or ok)
+      end
+    end
+    done(drop)
+  end)
+end
+
+local function open(self)
+  local path, folder = self.path, self.folder
+  local file = path ~= "none" and (path or folder) and require("srt.violation_file").new {
+    folder = folder, path = path, policy = self.policy, say = self.say }
+  self.store = require("srt.violations").new {
+    command = self.command, commandId = self.commandId, ignore = self.reports.ignore,
+    now = require("srt.c.sys").time,
+    ask = self.reports.chain[1] and function(v, done) ask(self, v, done) end,
+    write = file and function(v) file:write(v) end,
+  }
+  return self.store
+end
+
+---Adds what was denied, as the store's add.
+---@param event table
+function Reporter:add(event)
+  return (self.store or open(self)):add(event)
+end
+
+---Reports a decision of the network that denied, or in which a callback failed.
+---@param question table of srt.c.proxy
+---@param decision table
+function Reporter:decided(question, decision)
+  self:add(require("srt.denials").decided(question, decision))
+end
+
+local function annotated(self)
+  local block = self.store and self.store:annotate("", self.commandId or self.command) or ""
+  return block ~= "" and block .. "\n" or ""
+end
+
+local function summary(self, tty)
+  local lines = self.store and require("srt.violation_report").lines(self.store,
+    self.path ~= "none" and (self.path and EVERYWHERE .. " " .. self.path or EVERYWHERE) or nil) or {}
+  local bold, red, off = require("srt.report").colours(tty)
+  for i, line in ipairs(lines) do
+    lines[i] = ("%ssrt-lua:%s %s%s%s\n"):format(bold, off, i == 1 and red or "", line, i == 1 and off or "")
+  end
+  -- On a terminal the command may have left its last line open, and colours on.
+  return lines[1] and (tty and off .. "\n" or "") .. table.concat(lines) or ""
+end
+
+---The run is over: what is to be told at its end, for standard error.
+---@param tty boolean is that a terminal?
+---@return string
+function Reporter:close(tty)
+  if self.reports.chain[1] and self.store then
+    require("srt.c.task").stop()
+    self.store:finish()
+  end
+  local how = self.how or (self.annotate and "none" or "text")
+  local text = self.annotate and annotated(self) or ""
+  if how == "json" then return text .. require("srt.violation_report").json(self.store) .. "\n" end
+  return how == "text" and text .. summary(self, tty) or text
+end
+
+---@param options table of the command line {report, violations, annotate, commandId, commandText, command = argv}
+---@param loaded srt.session
+---@param say fun(line: string) for warnings
+---@return table reporter {command, commandId, add, decided, close}
+function reporting.new(options, loaded, say)
+  local command = options.commandText or table.concat(options.command, " ")
+  -- As in its environment, no value of a secret stays in it.
+  if loaded.vault then command = loaded.vault:environment({ "=" .. command })[1]:sub(2) end
+  return setmetatable({ reports = loaded.profile.reports, box = loaded.box, policy = loaded.policy, say = say,
+    command = command, commandId = options.commandId, how = options.report, annotate = options.annotate,
+    path = options.violations, failed = {} }, Reporter)
+end
+
+return reporting

@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The file of violations: a line of JSON for each, of all runs of a user. What can't be written never fails a run.
+local violation_file = {}
+
+local FOLDER, NAME = "/violations", "/violations.jsonl"
+local LONG = 8 << 20 -- then a new file begins; the one before is kept
+local MOST = 4 << 20 -- of one run: a command that is denied for ever must not push out what others have met
+
+---Where the file is, in a folder of the state of runs.
+---@param folder string
+---@return string path
+---@return string folder of its own, that nobody inside may read
+function violation_file.path(folder)
+  return folder .. FOLDER .. NAME, folder .. FOLDER
+end
+
+---A violation as a line.
+---@param v table
+---@param policy string?
+---@return string
+function violation_file.line(v, policy)
+  local seconds = math.floor(v.time)
+  local record = { policy = policy }
+  for key, value in pairs(v) do record[key] = value end
+  record.time = os.date("!%Y-%m-%dT%H:%M:%S", seconds) .. (".%03dZ"):format((v.time - seconds) * 1000 // 1)
+  return require("srt.json").encode(record, true) .. "\n"
+end
+
+local File = {}
+File.__index = File
+
+local function open(self)
+  local journal = require("srt.c.journal")
+  if not self.own then return journal.open(self.path, false) end
+  local _, folder = violation_file.path(self.folder)
+  require("srt.c.tidy").mkdir(folder)
+  if not require("srt.state").isOurs(folder) then
+    return nil, folder .. " is not a folder that only this user can write to"
+  end
+  return journal.open(self.path, true)
+end
+
+local function append(self, line)
+  local journal = require("srt.c.journal")
+  local turned = self.fd and self.own and journal.turn(self.path, self.fd, LONG)
+  if turned then
+    journal.close(self.fd)
+    self.fd = nil
+  end
+  if not self.fd then
+    local fd, message = open(self)
+    if not fd then return nil, message end
+    self.fd = fd
+  end
+  return journal.append(self.fd, line)
+end
+
+---Writes a violation. What is wrong is said once; then the file is left alone.
+---@param v table
+function File:write(v)
+  if self.over then return end
+  local line = violation_file.line(v, self.policy)
+  self.written = self.written + #line
+  local ok, message = self.written <= MOST, ("this run has filled %d MiB of it"):format(MOST >> 20)
+  if ok then ok, message = append(self, line) end
+  if ok then return end
+  self.over = true
+  self.say(("warning: %s takes no more violations: %s"):format(self.path, message))
+end
+
+---Makes the file that the user named, so that it can be protected.
+---@param path string
+---@param cwd string
+---@return string|nil path its real one; nil and a message where it can't be used
+---@return string|boolean plain is it a file that can be protected?
+function violation_file.make(path, cwd)
+  local journal, sys = require("srt.c.journal"), require("srt.c.sys")
+  if path:sub(1, 1) ~= "/" then path = cwd .. "/" .. path end
+  local fd, message, code = journal.open(path, false)
+  if not fd then
+    return nil, ("--violations %s: %s"):format(path, code == "EPERM" and "it is no plain file with one name" or message)
+  end
+  local kind = sys.fdinfo(fd).type
+  journal.close(fd)
+  return sys.realpath(path) or path, kind == "file"
+end
+
+---@param options {folder: string?, path: string?, policy: string?, say: fun(line: string)} folder: of the state of
+--- runs; path: instead of that, the file that the user named
+---@return table file
+function violation_file.new(options)
+  local path = options.path or violation_file.path(options.folder)
+  return setmetatable({ folder = options.folder, path = path, own = not options.path, policy = options.policy,
+    say = options.say, written = 0 }, File)
+end
+
+return violation_file

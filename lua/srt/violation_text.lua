@@ -1,0 +1,71 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How a violation is spelled: without bytes that a terminal, a reader of tags or a model would take for something else.
+
+local violation_text = {}
+
+local MAX_TEXT = 2000
+
+-- What each kind was an attempt at, as srt spells the lines of its reports.
+local ATTEMPTS = {
+  connect = "network-outbound", address = "network-outbound", name = "network-resolve", request = "http-request",
+  response = "http-response", socket = "socket", namespace = "namespace", mount = "mount", write = "file-write",
+  read = "file-read", callback = "callback",
+}
+
+---Does a character make text look like something that it is not? Control characters, line and paragraph separators,
+---those that turn the direction of writing, and those without a width.
+---@param c integer code point
+---@return boolean
+local function deceives(c)
+  return c < 0x20 or c >= 0x7f and c <= 0x9f or c == 0xad or c == 0x61c or c >= 0x200b and c <= 0x200f
+    or c >= 0x2028 and c <= 0x202e or c >= 0x2060 and c <= 0x2064 or c >= 0x2066 and c <= 0x2069 or c == 0xfeff
+    or c >= 0xe0000 and c <= 0xe007f
+end
+
+---One line of well-formed text: what deceives becomes a blank, what is no UTF-8 a question mark; bounded.
+---@param text string
+---@param most integer? characters
+---@return string
+function violation_text.clean(text, most)
+  most = most or MAX_TEXT
+  if not text:find("[^ -~]") then return #text > most and text:sub(1, most) .. "…" or text end
+  local out, at = {}, 1
+  while at <= #text do
+    if #out == most then
+      out[#out + 1] = "…"
+      break
+    end
+    local to = utf8.len(text, at, at) and utf8.offset(text, 2, at)
+    local code = to and utf8.codepoint(text, at)
+    out[#out + 1] = not to and "?" or deceives(code) and " " or text:sub(at, to - 1)
+    at = to or at + 1
+  end
+  return table.concat(out)
+end
+
+---The key that violations of a command are found by: its first 100 characters.
+---@param id string
+---@return string
+function violation_text.key(id)
+  id = violation_text.clean(id)
+  local to = utf8.offset(id, 101)
+  return to and id:sub(1, to - 1) or id
+end
+
+---What `ignoreViolations` compares with: what was tried, and on what.
+---@param v table a violation
+---@return string
+function violation_text.subject(v)
+  return ("deny %s %s"):format(ATTEMPTS[v.kind] or v.kind, v.target)
+end
+
+---A violation as one line, without what would end a <sandbox_violations> block early.
+---@param v table
+---@return string
+function violation_text.line(v)
+  local text = violation_text.subject(v)
+  if v.reason then text = ("%s (%s)"):format(text, v.reason) end
+  return (violation_text.clean(text):gsub("[<>]", ""))
+end
+
+return violation_text

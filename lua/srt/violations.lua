@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What was denied in a run: one store that all who deny tell, and all who report ask.
+
+local text = require("srt.violation_text")
+
+local violations = {}
+
+local Store = {}
+Store.__index = Store
+
+local CAPACITY = 1000 -- the last ones, in memory
+local GROUPS = 500 -- of the same kind, target and rule; more are only counted
+
+-- What an event may say.
+local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
+  namespace = true, mount = true, write = true, read = true, callback = true }
+local MAX_TARGET, MAX_COMMAND = 1000, 1000
+
+---Is a violation one that the policy's author does not want to hear of?
+---@param v table
+---@param ignore table<string, string[]>|nil as of the policy: part of a command, or "*" → parts of what was tried
+---@return boolean
+function violations.ignored(v, ignore)
+  local subject = ignore and text.subject(v)
+  for pattern, parts in pairs(ignore or {}) do
+    if pattern == "*" or v.command:find(pattern, 1, true) then
+      for _, part in ipairs(parts) do
+        if subject:find(part, 1, true) then return true end
+      end
+    end
+  end
+  return false
+end
+
+-- Whatever an event's source has read inside is hostile: it is bounded and cleaned here, once.
+local function violation_of(self, event)
+  local clean = text.clean
+  local process = event.process or (event.pid or event.exe) and event or nil
+  return {
+    time = self.now(), kind = KINDS[event.kind] and event.kind or "callback",
+    target = clean(tostring(event.target or "?"), MAX_TARGET), rule = event.rule and clean(event.rule),
+    reason = event.reason and clean(event.reason), origin = event.origin and clean(event.origin),
+    advice = event.advice and clean(event.advice),
+    command = self.command, commandId = self.commandId,
+    process = process and { pid = process.pid, exe = process.exe and clean(process.exe, MAX_TARGET) },
+  }
+end
+
+-- The same again and again is one thing to tell.
+local function group(self, v)
+  local key = ("%s\0%s\0%s"):format(v.kind, v.target, v.rule or v.reason or "")
+  local found = self.groups[key]
+  if found then
+    found.count = found.count + 1
+  elseif #self.groups < GROUPS then
+    found = { count = 1, violation = v }
+    self.groups[key], self.groups[#self.groups + 1] = found, found
+  else
+    self.ungrouped = self.ungrouped + 1
+  end
+end
+
+local function keep(self, v)
+  self.total = self.total + 1
+  self.ring[(self.total - 1) % self.capacity + 1] = v
+  group(self, v)
+  if self.write then self.write(v) end
+end
+
+---Adds what was denied. It may be called from wherever something is decided: it never throws, and never waits.
+---@param event {kind: string, target: string, rule: string?, reason: string?, origin: string?, advice: string?,
+--- pid: integer?, exe: string?, process: table?} origin: file and line of the rule; advice: what to
+--- add to the policy
+---@return table|nil violation nil where it is ignored
+function Store:add(event)
+  local v = violation_of(self, event)
+  if violations.ignored(v, self.ignore) then return nil end
+  if not self.ask then
+    keep(self, v)
+    return v
+  end
+  self.pending[v] = true
+  self.ask(v, function(drop)
+    self.pending[v] = nil
+    if not drop then keep(self, v) end
+  end)
+  return v
+end
+
+---Adds what nobody is asked about: that somebody who was asked failed.
+---@param event table as of add
+function Store:note(event)
+  keep(self, violation_of(self, event))
+end
+
+---The run is over. Whoever is still asked has dropped nothing.
+function Store:finish()
+  local left = {}
+  for v in pairs(self.pending) do left[#left + 1] = v end
+  table.sort(left, function(a, b) return a.time < b.time end)
+  for _, v in ipairs(left) do keep(self, v) end
+  self.pending = {}
+end
+
+---The last violations, the oldest first.
+---@return table[]
+function Store:list()
+  local list, first = {}, math.max(1, self.total - self.capacity + 1)
+  for i = first, self.total do list[#list + 1] = self.ring[(i - 1) % self.capacity + 1] end
+  return list
+end
+
+---Appends what was denied to a command's error output, for models to read: each different line once.
+---@param stderr string
+---@param commandId string compared by its first 100 characters
+---@return string
+function Store:annotate(stderr, commandId)
+  local lines, seen, key = {}, {}, text.key(commandId)
+  for _, v in ipairs(self:list()) do
+    local line = text.key(v.commandId) == key and text.line(v) .. "\n"
+    if line and not seen[line] then
+      lines[#lines + 1], seen[line] = line, true
+    end
+  end
+  if not lines[1] then return stderr end
+  return ("%s\n<sandbox_violations>\n%s</sandbox_violations>"):format(stderr, table.concat(lines))
+end
+
+---Makes a store.
+---@param options {command: string, commandId: string?, ignore: table?, capacity: integer?, now: (fun(): number)?,
+--- ask: (fun(v: table, done: fun(drop: boolean)))?, write: fun(v: table)?} command: what violations are reported under;
+--- commandId: what they are found by (the command, where there is none); ask: asks the policy's onViolation, and calls
+--- back once, at once or later; write: to the file
+---@return table store
+function violations.new(options)
+  local id = options.commandId
+  return setmetatable({
+    command = text.clean(options.command, MAX_COMMAND),
+    commandId = text.clean(id and id ~= "" and id or options.command, MAX_COMMAND),
+    ignore = options.ignore and next(options.ignore) and options.ignore or nil,
+    capacity = options.capacity or CAPACITY, now = options.now or os.time, ask = options.ask, write = options.write,
+    ring = {}, groups = {}, pending = {}, total = 0, ungrouped = 0,
+  }, Store)
+end
+
+return violations
