@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whose connection it is: conn.process and req.process, by proxy variables and by redirect."""
+import json
 import os
 import pathlib
 import re
@@ -96,6 +97,17 @@ print("my pid", os.getpid())""", REQUEST)
           return srt.respond { status = 200, body = tell(req.process) } end } }"""
         got = self.run_sh("curl -sS http://up.test/; :", policy)
         self.assertEqual(exe_of("curl"), self.seen(got)[0][2])
+
+    @as_everyone
+    def test_reports_of_denials(self):
+        policy = '{ network = { allowedDomains = { "up.test" }, deniedDomains = { "up.test:6379" } } }'
+        for script, target in (("curl -sS http://x.test/", "x.test:80"), (BARE + "curl -sS http://up.test:6379/", "up.test:6379")):
+            got = self.run_sh("%s >/dev/null 2>&1; :" % script, policy, options=["--report", "json"])
+            told = json.loads(got.err.strip().splitlines()[-1])["violations"]
+            found = [v["process"] for v in told if v["target"] == target]
+            self.assertEqual(1, len(found), got)
+            self.assertEqual(exe_of("curl"), found[0]["exe"])
+            self.assertGreater(found[0]["pid"], 1)
 
     @as_everyone
     def test_decides(self):
