@@ -209,7 +209,7 @@ time.sleep(1)""", policy)
         """Children that connect and end at once: each answer is that child's or none, never another's."""
         got = self.run_srt([PYTHON, "-c", """
 import os, socket, time
-for i in range(300):
+for i in range(120):
     if not os.fork():
         s = socket.create_connection(("127.0.0.1", 3128))
         s.sendall(b"GET http://up.test/%d HTTP/1.1\\r\\nHost: up.test\\r\\n\\r\\n" % os.getpid())
@@ -220,12 +220,13 @@ while True:
     try: os.wait()
     except ChildProcessError: break
 time.sleep(0.5)"""], TELL + """return { network = { allowedDomains = { "up.test" }, filterRequest = function(req)
-          srt.log.warn("asked" .. req.path .. " " .. tell(req.process)) return srt.respond { status = 200, body = "x" } end } }""")
+          srt.log.warn("asked" .. req.path .. " " .. tell(req.process)) return srt.respond { status = 200, body = "x" } end } }""",
+                           timeout=200)
         lines = re.findall(r"asked/(\d+) (nobody|pid=(\d+))", got.err)
-        self.assertGreater(len(lines), 250, got)
+        self.assertGreater(len(lines), 90, got)
         for asked, answer, pid in lines:
             self.assertIn(pid, ("", asked), answer)
-        self.assertGreater(sum(1 for line in lines if line[2]), 150)
+        self.assertGreater(sum(1 for line in lines if line[2]), 60)
 
     @as_everyone
     def test_among_many(self):
