@@ -195,6 +195,10 @@ function namespaces.compile(profile, rules, ctx)
     local transparent = require "srt.transparent"
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
+  -- By it the host process asks whose connection it is (srt.c.process).
+  if plan.listen[1] then
+    plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
+  end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
   local filter_key = require "backends.filter_key"
@@ -208,6 +212,11 @@ function namespaces.compile(profile, rules, ctx)
     options.reads = watch and watch.reads
     plan.notify = require("backends.seccomp").notified(options)
     plan.notifyFilter = filter_key.ready(filter_key.notified(options), ctx.ready)
+  end
+  -- For a kernel without nf_tables, which shows only inside.
+  if plan.redirect then
+    options.lead = true
+    plan.redirect.notify = require("backends.seccomp").notified(options)
   end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },

@@ -124,6 +124,10 @@ local function guarded(list)
   for _, request in ipairs(MAKING_REQUESTS) do refuse(list, "ioctl", ENOTTY, masked(1, request)) end
 end
 
+-- Which argument of the calls that send has the flags.
+local MSG_FASTOPEN = 0x20000000
+local FAST_OPEN = { { "sendto", 3 }, { "sendmsg", 2 }, { "sendmmsg", 3 } }
+
 -- Calls that change something at a path, besides those that make a name.
 local CHANGING = [[
   unlink rmdir unlinkat truncate chmod fchmodat fchmodat2 chown lchown fchownat
@@ -162,14 +166,21 @@ local function observed(list, options, notify)
 end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
----@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean}
---- those that make names; those that connect Unix sockets; those that are observed, opens for reading among them
+---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
+--- lead: boolean?} those that make names; those that connect Unix sockets; those that are observed, opens for reading
+--- among them; those that connect TCP, where the agent leads it to the proxy
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
   local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
   -- A filter can't see a socket's family.
-  for _, call in ipairs(options.sockets and { "connect", "listen" } or {}) do notify(call) end
+  for _, call in ipairs(options.sockets and { "connect", "listen" } or options.lead and { "connect" } or {}) do
+    notify(call)
+  end
+  -- Connects as it sends, to where nobody leads: programs then do it with connect(2).
+  for _, send in ipairs(options.lead and FAST_OPEN or {}) do
+    refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
+  end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end

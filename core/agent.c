@@ -21,6 +21,7 @@
 #include "core/guard_calls.h"
 #include "core/guard_filter.h"
 #include "core/landlock.h"
+#include "core/lead_calls.h"
 #include "core/notify.h"
 #include "core/seccomp.h"
 #include "core/socket_calls.h"
@@ -38,9 +39,17 @@ static uint64_t spare_caps(const struct plan *plan)
 	return caps;
 }
 
+/* The calls that are notified; none for no agent. */
+static size_t calls_of(const struct plan *plan, bool leads,
+		       const struct seccomp_rule **rules)
+{
+	*rules = leads ? plan->redirect.notify : plan->notify;
+	return leads ? plan->redirect.notify_count : plan->notify_count;
+}
+
 /* Makes the calling process an agent that holds nothing it does not need. */
-static int settle(const struct plan *plan, struct guard *guard, int socket,
-		  int watch)
+static int settle(const struct plan *plan, bool leads, struct guard *guard,
+		  int socket, int watch)
 {
 	const int keep[] = { socket, watch };
 	struct rlimit files;
@@ -48,7 +57,7 @@ static int settle(const struct plan *plan, struct guard *guard, int socket,
 	int error;
 
 	sys_close_all_but(0, keep, watch < 0 ? 1 : 2);
-	prctl(PR_SET_NAME, "srt-lua-guard");
+	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
 	/* The caller's limit is for the command. */
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
@@ -75,6 +84,8 @@ static int settle(const struct plan *plan, struct guard *guard, int socket,
 		return -errno;
 	guard->view.proc = st.st_dev;
 	error = guard_rules_compile(&plan->guard, &guard->rules);
+	if (!error && leads)
+		error = lead_open(&guard->lead, &plan->redirect);
 	if (!error)
 		error = watch_open(&guard->watch, plan, watch);
 	if (!error)
@@ -106,7 +117,8 @@ static void finish(struct guard *guard)
 
 	if (guard->makes && guard_serves(&request->data))
 		guard_serve(guard);
-	else if (guard->sockets->on && socket_serves(number))
+	else if ((guard->sockets->on || guard->lead.origins) &&
+		 socket_serves(number))
 		socket_serve(guard);
 	else if (watch_serves(&guard->watch, number))
 		notify_continue(&guard->notify);
@@ -129,15 +141,17 @@ static void serve(struct guard *guard)
 		finish(guard);
 }
 
-static _Noreturn void agent_main(const struct plan *plan, int socket, int watch)
+static _Noreturn void agent_main(const struct plan *plan, bool leads,
+				 int socket, int watch)
 {
 	static struct guard guard;
-	int error = settle(plan, &guard, socket, watch);
+	int error = settle(plan, leads, &guard, socket, watch);
 
 	if (!error)
 		error = take_listener(&guard, socket);
 	if (!error)
-		error = guard_filter_enter(plan->sockets.on, plan->watch.on);
+		error = guard_filter_enter(plan->sockets.on, plan->watch.on,
+					   leads);
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
@@ -179,21 +193,22 @@ static int part_from_agent(const struct plan *plan)
 	return ruleset < 0 ? -errno : landlock_enter(ruleset);
 }
 
-int agent_start(const struct plan *plan, int watch, int *agent,
+int agent_start(const struct plan *plan, bool leads, int watch, int *agent,
 		struct failure *failure)
 {
+	const struct seccomp_rule *rules;
 	int pair[2], error;
 	pid_t pid;
 
 	*agent = -1;
-	if (!plan->notify_count)
+	if (!calls_of(plan, leads, &rules))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
 	pid = fork_sibling();
 	if (pid == 0) {
 		close(pair[0]);
-		agent_main(plan, pair[1], watch);
+		agent_main(plan, leads, pair[1], watch);
 	}
 	close(pair[1]);
 	*agent = pair[0];
@@ -205,20 +220,20 @@ int agent_start(const struct plan *plan, int watch, int *agent,
 }
 
 /* What the agent would have refused, by the filter itself. */
-static int refuse_without(const struct plan *plan, struct failure *failure)
+static int refuse_without(const struct seccomp_rule *notified, size_t all,
+			  struct failure *failure)
 {
-	owned_ptr struct seccomp_rule *rules =
-		calloc(plan->notify_count + 1, sizeof(*rules));
+	owned_ptr struct seccomp_rule *rules = calloc(all + 1, sizeof(*rules));
 	struct sock_fprog program = { 0 };
 	size_t count = 0;
 	int error;
 
 	if (!rules)
 		return -ENOMEM;
-	for (size_t i = 0; i < plan->notify_count; i++) {
-		if (!plan->notify[i].error)
+	for (size_t i = 0; i < all; i++) {
+		if (!notified[i].error)
 			continue;
-		rules[count] = plan->notify[i];
+		rules[count] = notified[i];
 		rules[count++].notify = false;
 	}
 	error = seccomp_build(rules, count, 0, &program, failure);
@@ -232,26 +247,36 @@ static const char *who_needs_it(const struct plan *plan)
 {
 	return plan->guard.on	  ? "createGuard = \"supervisor\""
 	       : plan->sockets.on ? "network.allowUnixSockets"
-				  : "observe";
+	       : plan->watch.needed
+		       ? "observe"
+		       : "network.transparent, without nf_tables in the "
+			 "kernel,";
 }
 
-int agent_enter(const struct plan *plan, int agent, struct failure *failure)
+int agent_enter(const struct plan *plan, int *led, int agent,
+		struct failure *failure)
 {
-	bool needed = plan->guard.on || plan->sockets.on || plan->watch.needed;
+	bool leads = *led == LED_BY_AGENT;
+	bool needed = plan->guard.on || plan->sockets.on ||
+		      plan->watch.needed || (leads && plan->redirect.needed);
+	const struct seccomp_rule *rules;
+	size_t count = calls_of(plan, leads, &rules);
 	struct sock_fprog program = { 0 };
 	owned_fd int socket = agent, listener = -1;
 	int error, answer;
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_get(plan->notify_filter, plan->notify,
-			    plan->notify_count, &program, failure);
+	error = seccomp_get(leads ? NULL : plan->notify_filter, rules, count,
+			    &program, failure);
 	if (error)
 		return error;
 	listener = notify_install(&program);
 	/* An old kernel, or somebody outside notifies already. */
-	if (listener < 0 && !needed)
-		return refuse_without(plan, failure);
+	if (listener < 0 && !needed) {
+		*led = leads ? listener : *led;
+		return refuse_without(rules, count, failure);
+	}
 	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
 	/* An agent that could not settle has said why already. */
 	if ((!error || error == -EPIPE) &&

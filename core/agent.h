@@ -6,6 +6,9 @@
 #include "core/plan.h"
 #include "core/util.h"
 
+/** What it and its workers are called in /proc. */
+#define AGENT_NAME "srt-lua-guard"
+
 /**
  * agent_start() - fork the agent
  *
@@ -20,19 +23,23 @@
  * there is none, and calls that it would have refused are refused by the filter
  * itself. Context: the process that will be the command, with no_new_privs,
  * under Landlock, before it drops its capabilities and before seccomp.
+ * @leads: it leads TCP to the proxy, with the rules of the plan's redirect
  * @watch: socket to the host process, for what the agent observes; borrowed
  * @agent: socket to it, owned by the caller; -1 where the plan notifies nothing
  * Return: 0 or -errno, @failure filled.
  */
-int agent_start(const struct plan *plan, int watch, int *agent,
+int agent_start(const struct plan *plan, bool leads, int watch, int *agent,
 		struct failure *failure);
 
 /**
  * agent_enter() - have the agent serve this process from now on
  * Context: the process that will be the command, as the last thing before exec.
+ * @led: LED_BY_AGENT where it leads; set to -errno where it can't and the plan
+ *	can do without
  * @agent: from agent_start(); taken over
  * Return: 0 or -errno, @failure filled.
  */
-int agent_enter(const struct plan *plan, int agent, struct failure *failure);
+int agent_enter(const struct plan *plan, int *led, int agent,
+		struct failure *failure);
 
 #endif

@@ -92,7 +92,7 @@ static int close_others(const struct plan *plan)
 	return 0;
 }
 
-static int confine(const struct confinement *confinement,
+static int confine(const struct confinement *confinement, int *led,
 		   struct failure *failure)
 {
 	const struct plan *plan = confinement->plan;
@@ -109,7 +109,8 @@ static int confine(const struct confinement *confinement,
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = agent_start(plan, confinement->watch, &agent, failure);
+	error = agent_start(plan, *led == LED_BY_AGENT, confinement->watch,
+			    &agent, failure);
 	if (error)
 		return error;
 	error = caps_drop(plan->id.caps);
@@ -119,7 +120,7 @@ static int confine(const struct confinement *confinement,
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot install the seccomp filter");
-	return agent_enter(plan, steal_fd(&agent), failure);
+	return agent_enter(plan, led, steal_fd(&agent), failure);
 }
 
 /* What the child works with, in memory that PID 1 sees as well. */
@@ -127,6 +128,7 @@ struct start {
 	const struct confinement *confinement;
 	int report;
 	uint64_t missed;
+	int led;
 };
 
 /*
@@ -162,7 +164,7 @@ static int command_main(void *data)
 
 	start->missed = missed_signals();
 	restore_caller(caller);
-	if (!confine(start->confinement, &result.failure)) {
+	if (!confine(start->confinement, &start->led, &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
@@ -216,12 +218,13 @@ int command_start(const struct confinement *confinement,
 
 	if (!start || pipe2(ends, O_CLOEXEC))
 		return -errno;
-	*start = (struct start){ confinement, ends[1], 0 };
+	*start = (struct start){ confinement, ends[1], 0, confinement->led };
 	command->pid = clone_command(start);
 	if (command->pid < 0)
 		error = -errno;
 	command->report = ends[0];
 	command->missed = start->missed;
+	command->led = start->led;
 	close(ends[1]);
 	(void)munmap(start, sizeof(*start));
 	return error;

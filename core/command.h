@@ -31,6 +31,7 @@ void caller_save(struct caller *caller);
 
 /**
  * struct command - the command as PID 1 sees it
+ * @led: of the confinement; another -errno where the agent can't
  * @report: read end of a pipe that says how it went: end of file when the
  *	command runs, else a struct command_report
  * @missed: signals, by SIGNAL_BIT(), that are pending for PID 1 and that the
@@ -40,13 +41,15 @@ struct command {
 	pid_t pid;
 	int report;
 	uint64_t missed;
+	int led;
 };
 
 /**
  * struct confinement - what a command is put under, and PID 1 works with
  * @ruleset: Landlock ruleset, or -1
  * @masks: where the masks are, or -1 (core/remount.h)
- * @led: how redirect_lead() went; LED_NOT before
+ * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
+ *	the agent leads instead
  * @watch: socket to the host process, for the agent that observes; or -1
  */
 struct confinement {
@@ -59,7 +62,7 @@ struct confinement {
 	int watch;
 };
 
-enum { LED_NOT = 1 };
+enum { LED_NOT = 1, LED_BY_AGENT = 2 };
 
 /**
  * command_start() - make a process, confine it, and have it be the command

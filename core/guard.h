@@ -8,6 +8,7 @@
 
 #include "core/guard_path.h"
 #include "core/guard_rules.h"
+#include "core/lead_calls.h"
 #include "core/notify.h"
 #include "core/own_sockets.h"
 #include "core/plan.h"
@@ -21,6 +22,7 @@
  * @rules: names that are not to be made
  * @makes: the names are made by the agent (createGuard)
  * @sockets: borrowed; Unix sockets of the host that may be connected to
+ * @lead: where TCP that would leave is led to
  * @own: those of the sandbox
  * @network: cookie of its network namespace; 0 where that can't be known
  * @keep: capabilities that the command may have
@@ -35,6 +37,7 @@ struct guard {
 	struct guard_rules rules;
 	bool makes;
 	const struct socket_table *sockets;
+	struct lead lead;
 	struct own_sockets own;
 	uint64_t network;
 	struct guard_view view;

@@ -102,6 +102,12 @@ static const int socket_calls[] = {
 	SYS_pidfd_getfd,
 };
 
+static const int lead_calls[] = {
+	SYS_bind,
+	SYS_getsockname,
+	SYS_setsockopt,
+};
+
 static unsigned short allow(struct sock_filter *code, const int *list,
 			    size_t count)
 {
@@ -116,11 +122,11 @@ static unsigned short allow(struct sock_filter *code, const int *list,
 	return n;
 }
 
-int guard_filter_enter(bool sockets, bool watches)
+int guard_filter_enter(bool sockets, bool watches, bool leads)
 {
 	struct sock_filter
 		code[2 * (ARRAY_SIZE(calls) + ARRAY_SIZE(socket_calls) +
-			  ARRAY_SIZE(watch_calls)) +
+			  ARRAY_SIZE(watch_calls) + ARRAY_SIZE(lead_calls)) +
 		     6];
 	unsigned short n = 0;
 	struct sock_fprog program = { .filter = code };
@@ -133,8 +139,10 @@ int guard_filter_enter(bool sockets, bool watches)
 						 SECCOMP_RET_KILL_PROCESS);
 	code[n++] = (struct sock_filter)BPF_STMT(
 		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	if (sockets)
+	if (sockets || leads)
 		n += allow(code + n, socket_calls, ARRAY_SIZE(socket_calls));
+	if (leads)
+		n += allow(code + n, lead_calls, ARRAY_SIZE(lead_calls));
 	if (watches)
 		n += allow(code + n, watch_calls, ARRAY_SIZE(watch_calls));
 	n += allow(code + n, calls, ARRAY_SIZE(calls));

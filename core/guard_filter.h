@@ -14,6 +14,6 @@
  * Context: the agent, with no_new_privs.
  * Return: 0 or -errno.
  */
-int guard_filter_enter(bool sockets, bool watches);
+int guard_filter_enter(bool sockets, bool watches, bool leads);
 
 #endif

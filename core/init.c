@@ -157,7 +157,7 @@ static void lead(struct init *init)
 {
 	if (init->led == LED_NOT)
 		init->led = redirect_lead(init->redirect);
-	tell(init, MESSAGE_LED, -init->led);
+	tell(init, MESSAGE_LED, init->led < 0 ? -init->led : 0);
 }
 
 static void read_control(struct init *init)
@@ -237,6 +237,7 @@ static int begin(struct init *init, const struct confinement *confinement)
 			     confinement->masks, tell_remount, init);
 	if (!error)
 		error = command_start(confinement, &init->command);
+	init->led = error ? init->led : init->command.led;
 	/* The agent has it. */
 	if (confinement->watch >= 0)
 		close(confinement->watch);

@@ -18,6 +18,7 @@
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
+#include "core/origins.h"
 #include "core/setup.h"
 #include "core/system.h"
 
@@ -39,6 +40,8 @@ struct shared *shared_new(void)
 		return NULL;
 	shared->size = SHARED_SIZE;
 	shared->used = sizeof(*shared);
+	/* Without it the agent leads no connections, that is all. */
+	shared->plan.redirect.origins = origins_new();
 	return shared;
 }
 
@@ -131,6 +134,7 @@ static int clone_child(struct janitor *janitor, int control, int setup,
 	if (pid < 0)
 		return failure_set(failure, errno, "cannot make namespaces");
 	janitor->pid = (pid_t)pid;
+	janitor->shared->init = janitor->pid;
 	return 0;
 }
 

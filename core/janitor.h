@@ -17,12 +17,14 @@
  * @plan: of it, @id is complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
+ * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_GO
  * @size, @used: bytes, this header included
  */
 struct shared {
 	struct plan plan;
 	struct caller caller;
 	const char *inherited[INHERITED_COUNT];
+	pid_t init;
 	size_t size;
 	size_t used;
 };

@@ -10,6 +10,8 @@
 
 #include "core/identity.h"
 
+struct origins;
+
 /** enum mount_kind - one step of building the new root, in order */
 enum mount_kind {
 	MOUNT_BIND,	/* the host's tree at @source, with its submounts */
@@ -185,11 +187,14 @@ struct watch_table {
  * struct listen_point - where PID 1 listens inside, for the host process
  * @address: numeric, IPv4 or IPv6; without IPv6 nothing is there
  * @datagrams: a UDP socket
+ * @owners: instead: what is asked who has a socket (core/socket_inode.h); it is
+ *	missing where the kernel can't tell
  */
 struct listen_point {
 	const char *address;
 	uint16_t port;
 	bool datagrams;
+	bool owners;
 };
 
 /**
@@ -198,6 +203,9 @@ struct listen_point {
  * @eager: from the start; else once the host asks for it
  * @needed: a run where it can't be done is a failure; implies @eager
  * @v4, @v6: numeric addresses that the namespace gets
+ * @notify: @notify of the plan and, as the agent leads where nf_tables is
+ *	missing, what it needs for that; none where it is not to
+ * @origins: where it was asked to connect to, for the host (core/origins.h)
  */
 struct redirect {
 	uint16_t port;
@@ -205,6 +213,9 @@ struct redirect {
 	bool needed;
 	const char *v4;
 	const char *v6;
+	struct seccomp_rule *notify;
+	size_t notify_count;
+	struct origins *origins;
 };
 
 /**

@@ -278,6 +278,22 @@ int redirect_prepare(const struct redirect *redirect)
 	return is_no_ipv6(error) ? 0 : error;
 }
 
+int redirect_probe(void)
+{
+	const struct nfgenmsg header = { .nfgen_family = NFPROTO_INET };
+	struct netlink b = { .size = 0 };
+	int error;
+
+	if (sys_missing("nftables"))
+		return -EPROTONOSUPPORT;
+	netlink_begin(&b, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE,
+		      NLM_F_ACK, &header, sizeof(header));
+	netlink_put_text(&b, NFTA_TABLE_NAME, TABLE);
+	error = netlink_talk(&b, NETLINK_NETFILTER);
+	/* There is none yet. */
+	return error == -ENOENT ? 0 : error;
+}
+
 int redirect_lead(const struct redirect *redirect)
 {
 	struct addresses own;

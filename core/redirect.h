@@ -15,6 +15,13 @@
 int redirect_prepare(const struct redirect *redirect);
 
 /**
+ * redirect_probe() - is nf_tables there? Asks it for something, and no more.
+ * Context: as above.
+ * Return: 0, or -errno where redirect_lead() would fail.
+ */
+int redirect_probe(void);
+
+/**
  * redirect_lead() - routes and address translation
  *
  * From then on TCP to any address that is not one of the namespace's own goes

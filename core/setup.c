@@ -21,6 +21,7 @@
 #include "core/network.h"
 #include "core/redirect.h"
 #include "core/seccomp.h"
+#include "core/socket_inode.h"
 #include "core/state.h"
 #include "core/system.h"
 
@@ -51,6 +52,13 @@ static int await(int setup, enum message_kind kind, int *fd)
 	return message.kind == kind ? 0 : -EPROTO;
 }
 
+/* Without IPv6; or who has a socket can't be told, and reports do without. */
+static bool may_be_missing(const struct listen_point *point, int error)
+{
+	return point->owners ||
+	       (error == -EADDRNOTAVAIL && strchr(point->address, ':'));
+}
+
 /* One message's worth of listeners. */
 static int send_listeners(const struct listen_point *points, size_t count,
 			  int control, struct failure *failure)
@@ -61,13 +69,13 @@ static int send_listeners(const struct listen_point *points, size_t count,
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
-		int fd = network_listen(&points[i]);
+		int fd = points[i].owners ? socket_inode_open()
+					  : network_listen(&points[i]);
 
 		if (fd >= 0) {
 			fds[made++] = fd;
 			message.value |= 1 << i;
-		} else if (fd != -EADDRNOTAVAIL ||
-			   !strchr(points[i].address, ':')) {
+		} else if (!may_be_missing(&points[i], fd)) {
 			error = failure_set(failure, -fd,
 					    "cannot listen on %s port %u "
 					    "inside",
@@ -111,10 +119,13 @@ static int redirect(const struct redirect *redirect, int *led,
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot give the sandbox addresses");
-	if (!redirect->eager)
+	error = redirect->eager ? redirect_lead(redirect) : redirect_probe();
+	if (!error && !redirect->eager)
 		return 0;
-	*led = redirect_lead(redirect);
-	if (!*led || !redirect->needed)
+	*led = error && redirect->notify_count && redirect->origins
+		       ? LED_BY_AGENT
+		       : error;
+	if (*led >= 0 || !redirect->needed)
 		return 0;
 	return failure_set(failure, -*led,
 			   "network.transparent can't be held: the kernel "

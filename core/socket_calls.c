@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries out connect(2), and watches listen(2), for allowUnixSockets. */
+/* Carries out connect(2), and watches listen(2). */
 #include "core/socket_calls.h"
 
 #include <errno.h>
@@ -118,6 +118,12 @@ static void release(struct connecting *c)
 	}
 }
 
+/* Is the agent to have no more capabilities than the caller? For paths. */
+static bool is_limited(const struct guard *guard)
+{
+	return guard->keep && guard->sockets->on;
+}
+
 /*
  * The process is looked into only where that matters: /proc tells slowly.
  * Without capabilities there are none to be lowered.
@@ -128,7 +134,7 @@ static int take_socket(struct guard *guard, struct connecting *c,
 	pid_t thread = guard->view.thread;
 	int fd = (int)guard->notify.request->data.args[0], error = 0;
 
-	if (guard->keep)
+	if (is_limited(guard))
 		error = notify_status(&guard->notify, thread, caller);
 	if (!error)
 		c->socket = notify_take_fd(thread, caller->tgid, fd);
@@ -301,14 +307,42 @@ static bool is_of_sandbox(const struct guard *guard, int socket)
 	return guard->network && socket_network(socket) == guard->network;
 }
 
+/*
+ * Where no path of a Unix socket is judged, nothing is: the agent only leads,
+ * and the kernel carries out the rest. The namespace has no way out, so
+ * whatever the caller's memory says by then, loopback is all it can reach.
+ */
+static int leave_alone(struct connecting *c)
+{
+	if (c->guard->sockets->on)
+		return make_connection(c);
+	notify_continue(&c->guard->notify);
+	return GUARD_ANSWERED;
+}
+
+/* TCP: to the proxy where it would leave the sandbox's network. */
+static int connect_onward(struct connecting *c)
+{
+	int error;
+
+	if (!lead_wants(&c->guard->lead, c->socket, &c->address.any, c->size) ||
+	    !is_of_sandbox(c->guard, c->socket))
+		return leave_alone(c);
+	error = lead_away(&c->guard->lead, c->socket, &c->address.storage,
+			  &c->size);
+	return error ? error : make_connection(c);
+}
+
 static int do_connect(struct connecting *c)
 {
 	int family = option(c->socket, SO_DOMAIN);
 
 	if (family < 0)
 		return family;
-	if (family != AF_UNIX)
-		return make_connection(c);
+	if (family == AF_INET || family == AF_INET6)
+		return connect_onward(c);
+	if (family != AF_UNIX || !c->guard->sockets->on)
+		return leave_alone(c);
 	/* A datagram socket could then send anywhere, and nobody would ask. */
 	if (!is_connection(c->socket))
 		return -EPERM;
@@ -345,7 +379,7 @@ void socket_serve(struct guard *guard)
 	error = guard_look(guard, copy_call, &c, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
-	if (!error && guard->keep)
+	if (!error && is_limited(guard))
 		error = guard_become(guard, &caller);
 	if (!error && listens)
 		watch_listen(guard, c.socket);

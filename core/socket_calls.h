@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Carries out connect(2), and watches listen(2), for allowUnixSockets. */
+/* Carries out connect(2), and watches listen(2). */
 #ifndef SRT_SOCKET_CALLS_H
 #define SRT_SOCKET_CALLS_H
 
@@ -22,6 +22,8 @@ bool socket_serves(int number);
  * of the sandbox listens on are reached. Sockets of other families, and
  * abstract names of the sandbox's own network namespace, are connected as they
  * are: the kernel keeps them inside.
+ * TCP that would leave is led to the proxy where the kernel can't
+ * (core/lead_calls.h).
  * listen(2): what a Unix socket is bound to is kept as the sandbox's own; the
  * call goes on.
  * Context: the agent, with the caller's mounts, root, ids and Landlock layers.

@@ -14,6 +14,7 @@ int luaopen_srt_c_sys(lua_State *L);
 int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
 int luaopen_srt_c_tls(lua_State *L);
+int luaopen_srt_c_process(lua_State *L);
 int luaopen_srt_c_publish(lua_State *L);
 int luaopen_srt_c_redirect(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
@@ -29,6 +30,7 @@ int luaopen_srt_c_task(lua_State *L);
 /** The caller's signals and limits, noted before anything changed them. */
 extern struct caller host_caller;
 
+struct process_finder;
 struct proxy;
 struct sandbox;
 struct substitute;
@@ -45,6 +47,9 @@ int api_body(lua_State *L);
 /** api_proxy(), api_sandbox() - what an argument holds; throw on another */
 struct proxy *api_proxy(lua_State *L, int index);
 struct sandbox *api_sandbox(lua_State *L, int index);
+
+/** api_proxy_finder() - of the proxy that an argument holds; throws */
+struct process_finder *api_proxy_finder(lua_State *L, int index);
 
 /** api_proxy_keep() - a value that lives until the proxy is collected */
 void api_proxy_keep(lua_State *L, int proxy, int value);

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "lua/api.h"
 #include "lua/await.h"
 #include "lua/body.h"
+#include "lua/process.h"
 #include "proxy/decode.h"
 #include "proxy/proxy.h"
 
@@ -34,6 +36,7 @@ struct proxy_object {
 	int idle_ref;
 	LIST_HEAD(asking_list, asking) waiting;
 	size_t body_bytes; /* that a callback may ask for */
+	struct process_finder finder;
 	char address_reason[300];
 };
 
@@ -84,9 +87,12 @@ static void push_message(lua_State *L, const struct proxy_question *question,
 }
 
 static void push_question(lua_State *L, const struct proxy_question *question,
-			  struct body_source *body)
+			  struct body_source *body,
+			  struct process_source *process)
 {
-	lua_createtable(L, 0, 10);
+	lua_createtable(L, 0, 16);
+	lua_pushlightuserdata(L, process);
+	lua_setfield(L, -2, "process");
 	lua_pushstring(L, kind_of(question));
 	lua_setfield(L, -2, "kind");
 	push_message(L, question, body);
@@ -271,6 +277,7 @@ struct asking {
 	const struct proxy_question *question;
 	struct proxy_verdict verdict;
 	struct body_source body;
+	struct process_source process;
 	struct await *await;
 	lua_State *co;
 	int ref;
@@ -330,7 +337,7 @@ static int ask_lua(lua_State *L)
 	lua_KContext context = (lua_KContext)asking;
 
 	push_hook(L, asking->object, "decide");
-	push_question(L, asking->question, &asking->body);
+	push_question(L, asking->question, &asking->body, &asking->process);
 	lua_callk(L, 1, RESULTS, context, take_verdict); /* in a coroutine */
 	return take_verdict(L, LUA_OK, context);
 }
@@ -464,6 +471,7 @@ static void on_decide(void *context, struct proxy_ask *ask,
 					     .watch = body_watch,
 					     .take = body_take,
 					     .most = object->body_bytes },
+				   .process = { &object->finder, ask },
 				   .ref = LUA_NOREF };
 	if (take_coroutine(L, asking))
 		go_on(asking, 1);
@@ -701,6 +709,7 @@ static int proxy_lua_new(lua_State *L)
 	object = lua_newuserdatauv(L, sizeof(*object), 2);
 	*object = (struct proxy_object){ .L = main_state,
 					 .body_bytes = read_body_bytes(L, 1),
+					 .finder = { .diag = -1 },
 					 .self = LUA_NOREF,
 					 .idle_ref = LUA_NOREF };
 	luaL_setmetatable(L, PROXY);
@@ -735,6 +744,14 @@ struct proxy *api_proxy(lua_State *L, int index)
 
 	luaL_argcheck(L, object->proxy, index, "proxy is closed");
 	return object->proxy;
+}
+
+struct process_finder *api_proxy_finder(lua_State *L, int index)
+{
+	struct proxy_object *object = luaL_checkudata(L, index, PROXY);
+
+	luaL_argcheck(L, object->proxy, index, "proxy is closed");
+	return &object->finder;
 }
 
 void api_proxy_keep(lua_State *L, int proxy, int value)
@@ -800,6 +817,9 @@ static int proxy_lua_close(lua_State *L)
 
 	proxy_close(object->proxy);
 	object->proxy = NULL;
+	if (object->finder.diag >= 0)
+		close(object->finder.diag);
+	object->finder.diag = -1;
 	luaL_unref(L, LUA_REGISTRYINDEX, object->idle_ref);
 	object->idle = NULL;
 	object->idle_ref = LUA_NOREF;

@@ -5,6 +5,7 @@
 #include <lua.h>
 #include <string.h>
 
+#include "core/origins.h"
 #include "core/redirect.h"
 #include "core/sandbox.h"
 #include "lua/api.h"
@@ -72,6 +73,16 @@ static void on_prepare(void *context)
 	sandbox_lead(resolving->sandbox, on_led, resolving);
 }
 
+static bool on_origin(void *context, const struct sockaddr *peer,
+		      struct sockaddr_storage *to)
+{
+	const struct resolving *resolving = context;
+	struct origins *origins =
+		resolving->sandbox->shared->plan.redirect.origins;
+
+	return origins && origins_take(origins, peer, to);
+}
+
 static int done(lua_State *L, int error)
 {
 	if (error)
@@ -88,6 +99,7 @@ static int redirect_lua_resolve(lua_State *L)
 	int fd = (int)luaL_checkinteger(L, 3);
 	struct proxy_resolver with = { .refuse = on_refuse,
 				       .prepare = on_prepare,
+				       .origin = on_origin,
 				       .v4 = luaL_checkstring(L, 4),
 				       .v6 = luaL_checkstring(L, 5) };
 	struct resolving *resolving;

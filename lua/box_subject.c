@@ -23,6 +23,7 @@ static const char *const names[] = {
 
 enum {
 	OF_CONN = 0,
+	PROCESS = 5,
 	OF_REQUEST = 7,
 	OF_RESPONSE = 20,
 	BODY = 23,
@@ -134,7 +135,8 @@ static void in_fields(const struct crossing *c, int index, int first)
 		int type = host_field(c, index, name);
 		int top = lua_gettop(c->H);
 
-		if (type != LUA_TNIL) {
+		/* What is a source is attached, by in_shape(). */
+		if (type != LUA_TNIL && type != LUA_TLIGHTUSERDATA) {
 			lua_rawgeti(c->B, c->in_box, name + 1);
 			if (type == LUA_TTABLE && !strcmp(names[name], "conn"))
 				in_fields(c, top, OF_CONN);
@@ -149,11 +151,12 @@ static void in_fields(const struct crossing *c, int index, int first)
 	}
 }
 
-static struct body_source *source_of(const struct crossing *c, int index)
+/* What is not read before somebody wants it, or NULL. */
+static void *source_of(const struct crossing *c, int index, int name)
 {
-	struct body_source *source = NULL;
+	void *source = NULL;
 
-	if (host_field(c, index, BODY) == LUA_TLIGHTUSERDATA)
+	if (host_field(c, index, name) == LUA_TLIGHTUSERDATA)
 		source = lua_touserdata(c->H, -1);
 	lua_pop(c->H, 1);
 	return source;
@@ -177,7 +180,8 @@ static void in_shape(const struct crossing *c, int index, enum box_shape shape)
 	box_view_new(c->B, shapes[shape].name,
 		     shapes[shape].flags | BOX_VIEW_ENDS,
 		     &names[shapes[shape].first]);
-	box_view_attach(c->B, source_of(c, index));
+	box_view_attach(c->B, source_of(c, index, BODY));
+	box_view_attach_process(c->B, source_of(c, index, PROCESS));
 }
 
 void box_copy_subject(lua_State *B, lua_State *H, int index,

@@ -12,12 +12,14 @@
 
 #include "lua/box_state.h"
 #include "lua/box_wait.h"
+#include "lua/process.h"
 
 #define NAME_MAX_NEAR 40
 
 /*
  * The first user value is the table; the second, of headers, what they were
- * made of. @serial: 0, or the run it ends with. @source: of its body
+ * made of. @serial: 0, or the run it ends with. @source: of its body; @process:
+ * whose it is
  */
 struct view {
 	uint64_t serial;
@@ -25,6 +27,7 @@ struct view {
 	const char *name;
 	const char *const *known;
 	struct body_source *source;
+	const struct process_source *process;
 };
 
 static struct view *test_view(lua_State *B, int index)
@@ -98,6 +101,13 @@ void box_view_attach(lua_State *B, struct body_source *source)
 	struct view *view = lua_touserdata(B, -1);
 
 	view->source = source;
+}
+
+void box_view_attach_process(lua_State *B, const struct process_source *source)
+{
+	struct view *view = lua_touserdata(B, -1);
+
+	view->process = source;
 }
 
 struct body_source *box_view_source(lua_State *B, int index)
@@ -318,9 +328,27 @@ static void show(lua_State *B, const struct view *outer, int table, int key)
 	inner = new_view(B, 1);
 	inner->serial = outer->serial;
 	inner->flags = BOX_VIEW_ENDS;
+	/* A request's connection is its client's. */
+	if (lua_type(B, key) == LUA_TSTRING &&
+	    strcmp(lua_tostring(B, key), "conn") == 0)
+		inner->process = outer->process;
 	lua_pushvalue(B, key);
 	lua_pushvalue(B, -2);
 	lua_rawset(B, table);
+}
+
+/* Looks for it when it is read for the first time. */
+static void find_process(lua_State *B, const struct view *view, int table)
+{
+	lua_pushliteral(B, "process");
+	lua_pushvalue(B, -1);
+	if (lua_rawget(B, table) == LUA_TNIL) {
+		lua_pop(B, 1);
+		process_push(B, view->process);
+		lua_rawset(B, table);
+	} else {
+		lua_pop(B, 2);
+	}
 }
 
 static int view_index(lua_State *B)
@@ -329,6 +357,8 @@ static int view_index(lua_State *B)
 	const char *key =
 		lua_type(B, 2) == LUA_TSTRING ? lua_tostring(B, 2) : NULL;
 
+	if (key && view->process && strcmp(key, "process") == 0)
+		find_process(B, view, 3);
 	lua_pushvalue(B, 2);
 	if (key && view->flags & BOX_VIEW_HEADERS)
 		to_lower(B);

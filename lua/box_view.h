@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct body_source;
+struct process_source;
 
 enum box_view_flags {
 	BOX_VIEW_STRICT = 1,  /* a field that is not there is an error */
@@ -45,6 +46,9 @@ bool box_view_push(lua_State *B, int index, bool ended);
  */
 void box_view_attach(lua_State *B, struct body_source *source);
 struct body_source *box_view_source(lua_State *B, int index);
+
+/** box_view_attach_process - whose the view on top is, found when it is read */
+void box_view_attach_process(lua_State *B, const struct process_source *source);
 
 /**
  * box_view_list - the table on top, {name, value, name, value ...} as on the

@@ -288,6 +288,7 @@ static void read_listen(struct plan_reader *r, int index, void *out)
 	listen->address = text_field(r, index, "address", true);
 	listen->port = (uint16_t)integer_at(r, index, "port");
 	listen->datagrams = flag_at(r, index, "datagrams");
+	listen->owners = flag_at(r, index, "owners");
 }
 
 static void read_redirect(struct plan_reader *r, int index,
@@ -298,6 +299,9 @@ static void read_redirect(struct plan_reader *r, int index,
 	redirect->needed = flag_at(r, index, "needed");
 	redirect->v4 = text_field(r, index, "v4", true);
 	redirect->v6 = text_field(r, index, "v6", true);
+	redirect->notify =
+		list_field(r, index, "notify", read_rule,
+			   sizeof(*redirect->notify), &redirect->notify_count);
 }
 
 static void read_watch(struct plan_reader *r, int index,

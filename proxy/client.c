@@ -37,6 +37,7 @@ static void client_part_gone(struct client *client)
 
 	if (--client->handles)
 		return;
+	free(client->kept);
 	free(client);
 	proxy_release(proxy);
 }

@@ -291,6 +291,7 @@ struct client {
 	bool reset;
 	bool ended;
 	bool finite;
+	void *kept; /* owned; of proxy_ends() */
 };
 
 /* client.c: the life of a connection */
@@ -591,6 +592,9 @@ void passage_begin(struct client *client, uint16_t port);
 
 void redirected_begin(struct client *client);
 
+/** redirected_from() - where a redirected client was on its way to, if it is */
+bool redirected_from(int fd, struct sockaddr *out, socklen_t size);
+
 /** redirected_answer() - the SSH client is told why, any other one reset */
 void redirected_answer(struct client *client, const struct reply *reply);
 
@@ -601,6 +605,10 @@ bool resolver_step(struct client *client);
 /** resolver_name() - the name that an address was made up for, or NULL */
 const char *resolver_name(const struct resolver *resolver,
 			  const struct sockaddr *address);
+
+/** resolver_origin() - of a client that the kernel did not redirect */
+bool resolver_origin(const struct resolver *resolver,
+		     const struct sockaddr *peer, struct sockaddr_storage *to);
 
 void resolver_close(struct proxy *proxy);
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <uv.h>
 
 #include "proxy/substitute.h"
@@ -323,12 +324,16 @@ int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
  *	the next call, or NULL. Names are canonical. Nothing is looked up.
  * @prepare: the first query is there: have clients redirected, then call
  *	proxy_led(), at once or later; queries wait for it
+ * @origin: where a client was on its way to that the kernel knows nothing of,
+ *	by its end of the connection; false where nobody does. May be NULL
  * @v4, @v6: numeric; addresses of names are these with a number in the end
  */
 struct proxy_resolver {
 	void *context;
 	const char *(*refuse)(void *context, const char *name);
 	void (*prepare)(void *context);
+	bool (*origin)(void *context, const struct sockaddr *peer,
+		       struct sockaddr_storage *to);
 	const char *v4;
 	const char *v6;
 };
@@ -368,6 +373,24 @@ int proxy_resolve_streams(struct proxy *proxy, int listener);
  * @listener: as for proxy_listen(), after proxy_resolve()
  */
 int proxy_redirected(struct proxy *proxy, int listener);
+
+/**
+ * struct proxy_ends - a client's connection, as the client has it
+ * @local: its own end; @remote: what it connected to, or was on its way to
+ * @kept: what the asker found out by these, NULL at first; set to memory of
+ *	malloc(3) it goes with the client
+ */
+struct proxy_ends {
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	void **kept;
+};
+
+/**
+ * proxy_ends() - by which connection did an open ask come?
+ * Return: false where that can't be told any more.
+ */
+bool proxy_ends(struct proxy_ask *ask, struct proxy_ends *out);
 
 /**
  * proxy_answer() - answer an ask, exactly once; the ask is gone afterwards

@@ -13,30 +13,55 @@
 enum { IP6T_SO_ORIGINAL_DST_ = 80 };
 
 union destination {
+	struct sockaddr_storage storage;
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
 };
 
+bool redirected_from(int fd, struct sockaddr *out, socklen_t size)
+{
+	struct sockaddr_storage own = { 0 };
+	socklen_t own_size = sizeof(own);
+	bool v6;
+
+	if (getsockname(fd, (struct sockaddr *)&own, &own_size))
+		return false;
+	v6 = own.ss_family == AF_INET6;
+	return !getsockopt(fd, v6 ? SOL_IPV6 : SOL_IP,
+			   v6 ? (int)IP6T_SO_ORIGINAL_DST_ : SO_ORIGINAL_DST,
+			   out, &size);
+}
+
+/* Of one that was led here by a process, and not by the kernel. */
+static bool ask_origin(const struct client *client, int fd,
+		       union destination *out)
+{
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof(peer);
+
+	return !getpeername(fd, (struct sockaddr *)&peer, &size) &&
+	       resolver_origin(client->proxy->resolver,
+			       (struct sockaddr *)&peer, &out->storage);
+}
+
 /* Where it was on its way to. One that asked for us is none of these. */
-static bool read_destination(int fd, union destination *out)
+static bool read_destination(const struct client *client, int fd,
+			     union destination *out)
 {
 	union destination own = { 0 };
 	socklen_t size = sizeof(own);
-	bool v6;
 
-	if (getsockname(fd, &own.any, &size))
-		return false;
-	v6 = own.any.sa_family == AF_INET6;
-	size = sizeof(*out);
 	*out = (union destination){ 0 };
-	if (getsockopt(fd, v6 ? SOL_IPV6 : SOL_IP,
-		       v6 ? (int)IP6T_SO_ORIGINAL_DST_ : SO_ORIGINAL_DST, out,
-		       &size))
+	if (ask_origin(client, fd, out))
+		return true;
+	if (getsockname(fd, &own.any, &size) ||
+	    !redirected_from(fd, &out->any, sizeof(*out)))
 		return false;
-	return v6 ? memcmp(&out->v6.sin6_addr, &own.v6.sin6_addr,
-			   sizeof(own.v6.sin6_addr)) != 0
-		  : out->v4.sin_addr.s_addr != own.v4.sin_addr.s_addr;
+	return own.any.sa_family == AF_INET6
+		       ? memcmp(&out->v6.sin6_addr, &own.v6.sin6_addr,
+				sizeof(own.v6.sin6_addr)) != 0
+		       : out->v4.sin_addr.s_addr != own.v4.sin_addr.s_addr;
 }
 
 /* As CONNECT spells it: the name that the address stands for, or the address.
@@ -84,7 +109,7 @@ void redirected_begin(struct client *client)
 	exchange->close_after = true;
 	exchange->request.connect = true;
 	http1_body_start(&exchange->body, HTTP1_NONE, 0);
-	if (!read_destination(fd, &to)) {
+	if (!read_destination(client, fd, &to)) {
 		proxy_log(client->proxy, "refuse a client that was on its way "
 					 "to nowhere else");
 		client_close(client, true);

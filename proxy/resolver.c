@@ -57,6 +57,13 @@ static void put_address(const struct resolver *resolver, uint32_t number,
 	answer->address_size = size;
 }
 
+bool resolver_origin(const struct resolver *resolver,
+		     const struct sockaddr *peer, struct sockaddr_storage *to)
+{
+	return resolver && resolver->with.origin &&
+	       resolver->with.origin(resolver->with.context, peer, to);
+}
+
 const char *resolver_name(const struct resolver *resolver,
 			  const struct sockaddr *address)
 {

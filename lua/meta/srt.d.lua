@@ -10,9 +10,13 @@
 ---Header fields, read by name in any case; values of one name are joined by ", ".
 ---@alias srt.Headers table<string, string>
 
+---A process of the sandbox. Whose connection it is gets looked for when `process` is read, and is nil where nobody has it
+---open any more. Attribution, not a boundary: processes of one sandbox can drive each other and pass connections on.
 ---@class srt.Process
----@field pid integer
----@field exe string attribution, not a boundary
+---@field pid integer as the sandbox sees it
+---@field hostPid integer as the host sees it
+---@field exe string|nil the program's path inside; nil where that can't be told
+---@field parents srt.Process[]|nil its parent, that one's, and so on up to the command, 16 at most
 
 ---A connection that no list decides.
 ---@class srt.Conn

@@ -71,7 +71,7 @@ local function remember(self, host, port, decision)
 end
 
 ---The part of a connection's decision that depends on host and port only.
-local function by_policy(self, host, port, protocol, call)
+local function by_policy(self, host, port, protocol, call, process)
   local ports = self.known[host]
   if ports and ports[port] then
     return ports[port]
@@ -94,7 +94,8 @@ local function by_policy(self, host, port, protocol, call)
     return decision
   end
   local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
-    { host = canonical, port = port, protocol = protocol, command = self.command, commandId = self.commandId })
+    { host = canonical, port = port, protocol = protocol, command = self.command, commandId = self.commandId,
+      process = process })
   return by_callback(self, canonical, port, answer)
 end
 
@@ -103,12 +104,13 @@ end
 ---@param port integer
 ---@param protocol string "http", "connect", "socks5", "socks4a", "transparent", "loopback"
 ---@param call nil|fun(fn: any, kind: string, subject: table): boolean, any, any asks a callback; without it they deny
+---@param process lightuserdata|nil of the question: whose connection it is (srt.c.process)
 ---@return table decision {action="allow"|"deny", reason=, rule=, origin=, host=canonical, port=, status=,
 --- fault = true where a callback failed or answered nonsense, detail = its error with traceback,
 --- via = of an allowed one: the proxy to leave by, as of srt.route, reads = of a tunnel: as of srt.tunnel; title= and
 --- code= of a denial, for programs}
-function Decider:connect(host, port, protocol, call)
-  local decision = by_policy(self, host, port, protocol, call)
+function Decider:connect(host, port, protocol, call, process)
+  local decision = by_policy(self, host, port, protocol, call, process)
   if decision.action ~= "allow" then
     if self.asSrt then spelled.like_srt(decision) end
     return decision

@@ -24,6 +24,7 @@ local function subject_of(self, question, host, port, protocol, path)
   return {
     method = question.method, scheme = scheme, host = host, port = port, path = path, sni = question.sni,
     query = question.query, target = question.target, headers = question.headers or {}, body = question.body,
+    process = question.process,
     url = scheme .. "://" .. at .. path .. (question.query and "?" .. question.query or ""),
     conn = { host = host, port = port, protocol = protocol, command = self.command,
       commandId = self.commandId },
@@ -89,7 +90,7 @@ local function retarget(self, decision, subject, text, call)
   end
   decision.target = to.target
   if to.host == subject.host and to.port == subject.port then return decision end
-  local connection = self:connect(to.host, to.port, subject.conn.protocol, call)
+  local connection = self:connect(to.host, to.port, subject.conn.protocol, call, subject.process)
   if connection.action ~= "allow" then
     return refuse(decision, subject, decision.origin, "has a setTarget where it may not go: " .. connection.reason)
   end
@@ -157,7 +158,7 @@ end
 function decide_request.decide(self, question, call)
   local protocol = question.protocol or "http"
   local connection = question.inside and require("srt.tunnel").inside(self, question)
-    or self:connect(question.host, question.port, protocol, call)
+    or self:connect(question.host, question.port, protocol, call, question.process)
   if connection.action ~= "allow" then return connection end
   local other = self.network.requireHostMatch and other_host(question, connection)
   if other then return misdirected(connection, other) end
@@ -167,7 +168,7 @@ function decide_request.decide(self, question, call)
   local subject = subject_of(self, question, connection.host, connection.port, protocol, path)
   local decision, observers = filter(self, connection, subject, call)
   if decision.action ~= "allow" then return decision end
-  subject.body = nil -- it ends with this answer
+  subject.body, subject.process = nil, nil -- they end with this answer
   local review = (#self.filterResponse > 0 or #observers > 0) and { subject = subject, observers = observers } or nil
   -- What was judged is what is asked for. A remembered decision is not ours to change.
   local judged = path ~= question.path and path or nil

@@ -45,8 +45,10 @@ function decide_response.decide(self, question, call)
   local pass = { action = "allow", rule = "network.filterRequest", host = subject.host, port = subject.port,
     detail = detail }
   if #self.filterResponse == 0 then return pass end
+  subject.process = question.process
   local answer = require("srt.verdict").chain("filterResponse", self.filterResponse, call,
     { status = question.status, headers = question.headers, body = question.body }, subject)
+  subject.process = nil -- it ends with this answer
   if answer.verdict == "pass" then return pass end
   local decision = by_filter(self, subject, answer)
   decision.detail = decision.detail or detail

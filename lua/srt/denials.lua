@@ -30,7 +30,7 @@ end
 ---@param decision table a denial, or one with the detail of a callback that failed
 ---@return table event for the store
 function denials.decided(question, decision)
-  local process = question.process
+  local process = question.process and require("srt.c.process").of(question.process)
   local of = question.kind == "response" and "response" or decision.of or "connect"
   local target = of == "connect" and spelled.target(decision.host or question.host, decision.port or question.port)
     or request_text(question, decision)

@@ -69,7 +69,7 @@ function plan_text.each(plan, say)
       say(("loopback: %s inside leads to %s"):format(require("srt.loopback").text(point)))
     elseif point.purpose == "dns" then
       say(("resolver: %s:%d inside (%s)"):format(point.address, point.port, point.datagrams and "UDP" or "TCP"))
-    else
+    elseif not point.owners then
       say(("proxy: %s:%d inside (%s)"):format(point.address, point.port, point.purpose))
     end
   end

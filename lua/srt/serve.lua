@@ -31,7 +31,7 @@ local function decide(decider, question, call)
     question.scheme = question.tls and "https" or "http"
     return decider:request(question, call)
   end
-  return decider:connect(question.host, question.port, question.protocol, call)
+  return decider:connect(question.host, question.port, question.protocol, call, question.process)
 end
 
 --- Starts the proxy of a run.
@@ -80,8 +80,11 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   for i, point in ipairs(plan.listen) do
     local ok, why
     if listeners[i] < 0 then
-      -- Only where this machine has no IPv6.
-      ok = point.address:find(":", 1, true)
+      -- Only where this machine has no IPv6, or can't tell who has a socket.
+      ok = point.owners or point.address:find(":", 1, true)
+    elseif point.purpose == "owners" then
+      require("srt.c.process").find(proxy, sandbox, listeners[i])
+      ok = true
     elseif point.purpose == "transparent" or point.purpose == "dns" then
       ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], decider, reporter)
     elseif point.purpose == "loopback" then

@@ -12,8 +12,8 @@ local function ignorant(net, try)
   local works, why = true, nil
   if try then works, why = try() end
   if works then return net.transparent.eager and "served from the start" or "served, once a name is looked up" end
-  return ("not served: this kernel refuses nf_tables rules to us (%s)%s"):format(why, net.transparent.needed
-    and "; so nothing runs under network.transparent = true" or "")
+  return ("served, by an agent inside that makes each connection in their place: this kernel refuses nf_tables rules "
+    .. "to us (%s)"):format(why)
 end
 
 ---@param net table the network of a profile

@@ -180,6 +180,8 @@ describe("listeners", function()
     if not plan then return nil, message end
     local out = {}
     for i, point in ipairs(plan.listen) do out[i] = ("%s %s %d"):format(point.purpose, point.address, point.port) end
+    -- Whoever listens for clients can ask whose connection it is.
+    if out[1] then assert.equal("owners  0", table.remove(out)) end
     return out
   end
 

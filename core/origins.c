@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where connections were on their way to that the agent made to the proxy. */
+#include "core/origins.h"
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { PORTS = 65536, V4_AT = 12 /* within a mapped address */ };
+
+/* @there: written last, read first */
+struct origin {
+	uint8_t address[16];
+	uint16_t port;
+	uint8_t there;
+};
+
+struct origins {
+	struct origin v4[PORTS];
+	struct origin v6[PORTS];
+};
+
+struct origins *origins_new(void)
+{
+	struct origins *origins =
+		mmap(NULL, sizeof(*origins), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return origins == MAP_FAILED ? NULL : origins;
+}
+
+static uint16_t port_of(const struct sockaddr *name)
+{
+	/* The two families keep it at the same place. */
+	return ((const struct sockaddr_in *)name)->sin_port;
+}
+
+bool origins_put(struct origins *origins, const struct sockaddr *local,
+		 const struct sockaddr *to)
+{
+	const struct in6_addr *v6 =
+		&((const struct sockaddr_in6 *)to)->sin6_addr;
+	uint16_t at = ntohs(port_of(local));
+	struct origin *origin;
+
+	if (to->sa_family != AF_INET && to->sa_family != AF_INET6)
+		return false;
+	origin = to->sa_family == AF_INET || IN6_IS_ADDR_V4MAPPED(v6)
+			 ? &origins->v4[at]
+			 : &origins->v6[at];
+	__atomic_store_n(&origin->there, 0, __ATOMIC_RELEASE);
+	if (to->sa_family == AF_INET)
+		memcpy(origin->address,
+		       &((const struct sockaddr_in *)to)->sin_addr, 4);
+	else if (IN6_IS_ADDR_V4MAPPED(v6))
+		memcpy(origin->address, v6->s6_addr + V4_AT, 4);
+	else
+		memcpy(origin->address, v6, sizeof(*v6));
+	origin->port = port_of(to);
+	__atomic_store_n(&origin->there, 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool origins_take(struct origins *origins, const struct sockaddr *peer,
+		  struct sockaddr_storage *to)
+{
+	bool is_v4 = peer->sa_family == AF_INET;
+	uint16_t at = ntohs(port_of(peer));
+	struct origin *origin = is_v4 ? &origins->v4[at] : &origins->v6[at];
+	struct sockaddr_in *v4 = (struct sockaddr_in *)to;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)to;
+
+	if (!__atomic_exchange_n(&origin->there, 0, __ATOMIC_ACQ_REL))
+		return false;
+	memset(to, 0, sizeof(*to));
+	to->ss_family = peer->sa_family;
+	v4->sin_port = origin->port;
+	if (is_v4)
+		memcpy(&v4->sin_addr, origin->address, sizeof(v4->sin_addr));
+	else
+		memcpy(&v6->sin6_addr, origin->address, sizeof(v6->sin6_addr));
+	return true;
+}
