@@ -4,9 +4,7 @@
 local schema = require("srt.schema")
 
 local profile = {}
-
-local find = string.find
-local paths -- a policy without paths has no use for it
+local find, paths = string.find, nil -- srt.paths; a policy without paths has no use for it
 
 -- The callbacks of the network, in the order in which they are asked.
 profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
@@ -19,17 +17,13 @@ end
 
 local function scalar(values, key, default)
   local v = values[key]
-  if v == nil then
-    return default
-  end
+  if v == nil then return default end
   return v.value
 end
 
 local function plain_list(values, key)
   local out = {}
-  for i, entry in ipairs(list_of(values, key)) do
-    out[i] = entry.value
-  end
+  for i, entry in ipairs(list_of(values, key)) do out[i] = entry.value end
   return out
 end
 
