@@ -209,7 +209,8 @@ function namespaces.compile(profile, rules, ctx)
   plan.allSockets = profile.unix.all
   plan.watch = watch
   if guard or sockets or watch then
-    options.reads = watch and watch.reads
+    -- For learning nothing that writes may be left out, and registers don't tell all of it.
+    options.reads = watch and (watch.reads or watch.learns)
     plan.notify = require("backends.seccomp").notified(options)
     plan.notifyFilter = filter_key.ready(filter_key.notified(options), ctx.ready)
   end

@@ -122,7 +122,7 @@ local function note_of(entry, ctx)
   local note = ("%d written%s"):format(entry.count, by(entry.programs))
   if entry.file then note = "written" .. by(entry.programs) end
   if entry.made then note = note .. "; made by that run: it has to be there when another one begins" end
-  if entry.replaced then note = note .. "; removed or replaced by renaming, which can't be allowed for a single file" end
+  if entry.replaced then note = note .. "; removed, or renamed into its place, which a single file can't give" end
   if entry.path == "/tmp" or entry.path == "/var/tmp" then
     note = note .. "; all programs have files there, TMPDIR would be the run's own"
   end

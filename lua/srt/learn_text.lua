@@ -50,7 +50,11 @@ function learn_text.plain(text)
 end
 
 local function shortened(path, ctx)
-  if ctx.cwd ~= "/" and path ~= ctx.cwd and paths.below(path, ctx.cwd) then return path:sub(#ctx.cwd + 2) end
+  if ctx.cwd ~= "/" and path ~= ctx.cwd and paths.below(path, ctx.cwd) then
+    local relative = path:sub(#ctx.cwd + 2)
+    -- It must not begin like a home directory or a variable.
+    return relative:find("^[~$]") and path or relative
+  end
   if ctx.home and ctx.home ~= "/" and path ~= ctx.home and paths.below(path, ctx.home) then
     return "~" .. path:sub(#ctx.home + 1)
   end
@@ -64,8 +68,6 @@ end
 function learn_text.path(path, ctx)
   if path == ctx.cwd then return "srt.cwd" end
   local short = shortened(path, ctx)
-  -- What is relative must not begin like a home directory or a variable.
-  if short:find("^[~$]") and not short:find("^~/") or short:find("/%.%.?/") then short = path end
   if path:find("[*?%[]") then return ("{ path = %s, literal = true }"):format(learn_text.quote(short)) end
   return learn_text.quote(short)
 end

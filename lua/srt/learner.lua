@@ -75,7 +75,8 @@ function Learner:settle(loaded, facts, temp)
   loaded.learner, self.box, self.facts, self.temp = self, loaded.box, facts, temp
   self.presets = {}
   for _, name in ipairs { "npm", "git-https", "no-system-secrets" } do self.presets[name] = self:preset_of(name) end
-  self.stores = require("srt.stores").new(facts.home, self.presets["no-system-secrets"].deny)
+  self.stores = require("srt.stores").new(facts.home, self.presets["no-system-secrets"].deny, sys.realpath)
+  self.home = facts.home and (sys.realpath(facts.home) or facts.home)
 end
 
 -- The lists of a ready-made policy, with absolute paths.
@@ -213,10 +214,10 @@ local function kind_of(path)
 end
 
 -- The working directory, or the repository that it is in.
-local function project_of(facts)
+local function project_of(facts, home)
   local at = facts.cwd
   while at ~= "/" and not sys.lstat(paths.join(at, ".git")) do at = paths.parent(at) end
-  return require("srt.learn_fold").project(facts, { at ~= "/" and at or facts.cwd, facts.cwd })
+  return require("srt.learn_fold").project({ home = home }, { at ~= "/" and at or facts.cwd, facts.cwd })
 end
 
 -- The credentials: read; there, and not read; those in what is allowed, and not written.
@@ -264,13 +265,13 @@ function Learner:policy(command)
   local facts = self.facts
   local folders = {}
   for folder in (facts.env.PATH or ""):gmatch("[^:]+") do
-    if facts.home and paths.below(folder, facts.home) then folders[#folders + 1] = folder end
+    if self.home and paths.below(folder, self.home) then folders[#folders + 1] = folder end
   end
-  local found = { ctx = { cwd = facts.cwd, home = facts.home, programs = folders }, command = command,
+  local found = { ctx = { cwd = facts.cwd, home = self.home, programs = folders }, command = command,
     date = os.date("%Y-%m-%d"), lost = self.lost, root = sys.ids() == 0, reads = self.reads }
   plain_sets(self.seen)
-  found.allow, found.never = require("srt.learn_fold").fold(self.seen, { home = facts.home,
-    project = project_of(facts), kind = kind_of, stores = self.stores })
+  found.allow, found.never = require("srt.learn_fold").fold(self.seen, { home = self.home,
+    project = project_of(facts, self.home), kind = kind_of, stores = self.stores })
   credentials(self, found)
   found.sockets = unix_sockets(self)
   found.rules = require("srt.learn_net").rules(plain_sets(self.hosts))

@@ -75,8 +75,10 @@ local function call_event(message)
 end
 
 -- Would the caller's own permissions allow it? What they don't, no policy can give.
-local function permitted(action, answer)
+local function permitted(action, answer, placeholders)
   if action == "read" then return true end
+  -- Of a name that is held nothing is there outside.
+  if placeholders[answer.real] then return sys.writable(paths.parent(answer.real)) end
   local st = sys.lstat(answer.real)
   if action == "chmod" then return st ~= nil and (st.uid == sys.ids() or sys.writable(answer.real)) end
   if action == "write" and st then return sys.writable(answer.real) end
@@ -139,7 +141,7 @@ end
 function Watcher:denied(message, answer, denied)
   local mode = self.loaded.profile.observe.mode
   if denied or mode == "all" or mode == "writes" and message.action ~= "read" then
-    if answer.decision == "deny" and permitted(message.action, answer) then
+    if answer.decision == "deny" and permitted(message.action, answer, self.loaded.rules.placeholders) then
       self:tell(message, path_event(message, answer, denied))
     end
   end

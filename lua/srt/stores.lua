@@ -31,7 +31,7 @@ Stores.__index = Stores
 function Stores:holding(path)
   local at = path
   while at ~= "/" do
-    if self.known[at] or NAMES[at:match("[^/]*$")] then return at end
+    if self.known[at] or NAMES[at:match("[^/]*$")] then return self.known[at] or at end
     at = paths.parent(at)
   end
   return nil
@@ -39,14 +39,16 @@ end
 
 ---@param home string|nil
 ---@param system string[] absolute paths
+---@param real fun(path: string): string|nil where a store really lies, if it is there
 ---@return table stores with :holding, and `list` of absolute paths
-function stores.new(home, system)
+function stores.new(home, system, real)
   local self = setmetatable({ list = {}, known = {}, system = {} }, Stores)
   for _, name in ipairs(home and stores.HOME or {}) do self.list[#self.list + 1] = paths.join(home, name) end
   for _, path in ipairs(system) do
     self.list[#self.list + 1], self.system[path] = path, true
   end
-  for _, path in ipairs(self.list) do self.known[path] = true end
+  for _, path in ipairs(self.list) do self.known[real(path) or path] = path end
+  for _, path in ipairs(self.list) do self.known[path] = path end
   return self
 end
 

@@ -19,11 +19,11 @@ code (see man srt-lua), and reach any host but the metadata servers of clouds. W
 real: learn from what you would run without a sandbox.
 
   -c STRING      run STRING with /bin/sh -c
-  -o FILE        the policy; policy.lua unless given, - for standard output when COMMAND has ended
+  -o FILE        the policy; policy.lua in the working directory unless given
   --force        overwrite FILE
   --write DIR    let COMMAND write in DIR only (may be repeated); what it tries elsewhere is denied,
                  and told in the policy
-  --no-reads     don't watch what is read: faster, but credentials that were read stay unknown
+  --no-reads     don't watch what is read: credentials that were read stay unknown
   --debug        tell on standard error what is resolved, mounted and decided
 
 The exit status is the command's, as of srt-lua run; 125 also where the policy can't be written.
@@ -75,7 +75,7 @@ end
 
 -- Where the policy goes, before anything is run for it.
 local function output_of(options, cwd)
-  if options.output == "-" then return "-" end
+  if options.output == "-" then return nil, "standard output is the command's; name a file with -o" end
   local path = absolute(options.output, cwd)
   local folder, why = sys.realpath(paths.parent(path))
   if not folder then return nil, ("%s can't be written: %s"):format(options.output, why) end
@@ -102,7 +102,6 @@ end
 
 -- The text is never lost: a run can cost more than its policy.
 local function put(ctx, path, text, force)
-  if path == "-" then return ctx.out(text) end
   local tidy = require "srt.c.tidy"
   if force and sys.lstat(path) then tidy.unlink(path) end
   local ok, why, code = tidy.put(path, text, MODE)
@@ -144,7 +143,7 @@ function learn.main(args, ctx)
   if not learner.ran then return status end
   local name = options.command[1]:match("[^/]*$")
   if not put(ctx, output, learner:policy(name), options.force) then return status == 0 and FAILED or status end
-  if output ~= "-" then ctx.err(("srt-lua: learned: %s\n"):format(require("srt.report").plain(options.output))) end
+  ctx.err(("srt-lua: learned: %s\n"):format(require("srt.report").plain(options.output)))
   return status
 end
 
