@@ -88,8 +88,9 @@ static int settle(const struct plan *plan, bool leads, struct guard *guard,
 		error = lead_open(&guard->lead, &plan->redirect);
 	if (!error)
 		error = watch_open(&guard->watch, plan, watch);
+	/* It never calls exec, and PID 1 can bound itself only once. */
 	if (!error)
-		error = caps_drop(guard->keep | guard->spare);
+		error = caps_set(guard->keep | guard->spare);
 	if (!error)
 		guard_powers(guard, false);
 	return error;
@@ -141,6 +142,23 @@ static void serve(struct guard *guard)
 		finish(guard);
 }
 
+static _Noreturn void go_on(struct guard *guard)
+{
+	for (;;) {
+		int error;
+
+		if (!watch_wait(guard, finish))
+			continue;
+		error = notify_receive(&guard->notify);
+		if (!error)
+			serve(guard);
+		else if (error == -ENOENT && notify_ended(&guard->notify))
+			_exit(0);
+		else if (error != -ENOENT && error != -EINTR)
+			_exit(1);
+	}
+}
+
 static _Noreturn void agent_main(const struct plan *plan, bool leads,
 				 int socket, int watch)
 {
@@ -155,15 +173,29 @@ static _Noreturn void agent_main(const struct plan *plan, bool leads,
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
-	for (;;) {
-		if (!watch_wait(&guard, finish))
-			continue;
-		error = notify_receive(&guard.notify);
-		if (!error)
-			serve(&guard);
-		else if (error != -ENOENT && error != -EINTR)
+	go_on(&guard);
+}
+
+bool agent_waits(const struct plan *plan, bool leads)
+{
+	return plan->watch.on && !plan->watch.asks && !plan->guard.on &&
+	       !plan->sockets.on && !leads;
+}
+
+void agent_wake(const struct plan *plan, int listener, int watch)
+{
+	static struct guard guard;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (settle(plan, false, &guard, listener, watch) ||
+		    notify_open(&guard.notify, listener) ||
+		    guard_filter_enter(false, true, false))
 			_exit(1);
+		go_on(&guard);
 	}
+	close(listener);
+	close(watch);
 }
 
 /* fork(2), but the child is a sibling. */
@@ -278,6 +310,8 @@ int agent_enter(const struct plan *plan, int *led, int agent,
 		return refuse_without(rules, count, failure);
 	}
 	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
+	if (!error && agent_waits(plan, leads))
+		return 0;
 	/* An agent that could not settle has said why already. */
 	if ((!error || error == -EPIPE) &&
 	    sys_receive(socket, &answer, sizeof(answer), NULL, NULL) ==
