@@ -42,11 +42,14 @@ local function own_slots(list)
 end
 
 local function cover(mounts, points, index, rules, path)
-  local list = rules.types[path] == "dir" and slots(points, index, rules, path) or {}
+  if rules.types[path] ~= "dir" then
+    mounts[#mounts + 1] = { op = "mask", target = path }
+    return
+  end
+  local list = slots(points, index, rules, path)
   if path == "/" then own_slots(list) end
-  local step = { op = #list > 0 and "scaffold" or "mask", target = path, directory = rules.types[path] == "dir" }
-  if #list > 0 then step.slots = list end
-  mounts[#mounts + 1] = step
+  mounts[#mounts + 1] = { op = #list > 0 and "scaffold" or "mask", target = path, directory = true,
+    slots = #list > 0 and list or nil }
 end
 
 local function content(path, masked)
@@ -58,30 +61,33 @@ end
 -- holds it: one that could be renamed would take the protection with it. Each is
 -- mounted over itself, and a mount point can't be renamed.
 local function pins_of(rules, points)
-  local pins = {}
+  local pins, still = {}, {}
   for path in pairs(rules.pinned) do pins[path] = true end
   for _, path in ipairs(points) do
     local above = paths.parent(path)
-    if path ~= "/" and (path == rules.tempDir or rules.pinned[path] or not rules:at(path).write) then
-      while not pins[above] and not decide.own(above) and rules:at(above).write do
+    -- Of thousands in one folder the first one settles it.
+    if not still[above] and path ~= "/"
+      and (path == rules.tempDir or rules.pinned[path] or not select(2, rules:holds(path))) then
+      while not pins[above] and not decide.own(above) and select(2, rules:holds(above)) do
         pins[above] = true
         rules.types[above] = "dir"
         above = paths.parent(above)
       end
+      still[above] = true
     end
   end
   return pins
 end
 
--- Walks the points, parents first, and mounts where the state changes. A stack
--- holds what is mounted above the point at hand.
+-- Walks the points, parents first, and mounts where the state changes. Stacks
+-- hold what is mounted above the point at hand.
 local function mounts_of(rules, plan)
   local mounts, writable = {}, {}
   local points = rules:points()
   local pins = pins_of(rules, points)
   if next(pins) then points = rules:points(pins) end
   local root = rules:at("/")
-  local stack = { { path = "/", read = true, write = false } }
+  local depth, tops, reads, writes = 1, { "/" }, { true }, { false }
   plan.rootReadOnly = true
   if rules.tempDir then rules.types[rules.tempDir] = "dir" end
   if points[1] == "/" then
@@ -92,25 +98,26 @@ local function mounts_of(rules, plan)
       plan.rootReadOnly = false
       writable[1] = "/"
     end
-    stack[1] = { path = "/", read = root.read, write = root.write }
+    reads[1], writes[1] = root.read, root.write
   end
   for index, path in ipairs(points) do
-    while not paths.below(path, stack[#stack].path) do stack[#stack] = nil end
-    local above, state = stack[#stack], rules:at(path)
-    local changes = state.read ~= above.read or state.write ~= above.write
-    local masked = state.read and rules.masked[path]
+    while not paths.below(path, tops[depth]) do depth = depth - 1 end
+    local read, write = rules:holds(path)
+    local changes = read ~= reads[depth] or write ~= writes[depth]
+    local masked = read and rules.masked[path]
     -- Pinned even where nothing changes, so that nobody inside moves it; where it can't be seen, nobody can.
-    if path ~= "/" and (changes or masked or pins[path] and above.read or path == rules.tempDir) then
-      if not state.read then
+    if path ~= "/" and (changes or masked or pins[path] and reads[depth] or path == rules.tempDir) then
+      if not read then
         cover(mounts, points, index, rules, path)
       elseif masked then
         mounts[#mounts + 1] = content(path, masked)
       else
-        mounts[#mounts + 1] = { op = "bind", source = path, target = path, readOnly = not state.write,
+        mounts[#mounts + 1] = { op = "bind", source = path, target = path, readOnly = not write,
           directory = rules.types[path] == "dir" }
-        if state.write and not above.write then writable[#writable + 1] = path end
+        if write and not writes[depth] then writable[#writable + 1] = path end
       end
-      stack[#stack + 1] = { path = path, read = state.read, write = state.write }
+      depth = depth + 1
+      tops[depth], reads[depth], writes[depth] = path, read, write
     end
   end
   plan.mounts, plan.writable = mounts, writable
@@ -166,6 +173,8 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "network.allowUnixSockets can't be held with allowNestedUserNamespaces: in a namespace of its own a "
       .. "command can give a socket another path; leave out one of them"
   end
+  local watch, unwatched = require("srt.observe").of(profile)
+  if unwatched then return nil, unwatched end
   mounts_of(rules, plan)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -187,18 +196,18 @@ function namespaces.compile(profile, rules, ctx)
     transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets }
-  local key = ctx.ready and require("backends.filter_key").of(options)
-  if key and ctx.ready(key) then
-    plan.filter = key
-  else
-    plan.seccomp = require("backends.seccomp").rules(options)
-  end
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
+  local filter_key = require "backends.filter_key"
+  plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
+  if not plan.filter then plan.seccomp = require("backends.seccomp").rules(options) end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
-  if guard or sockets then
-    plan.notify = require("backends.seccomp").notified { guard = guard, sockets = sockets }
+  plan.watch = watch
+  if guard or sockets or watch then
+    options.reads = watch and watch.reads
+    plan.notify = require("backends.seccomp").notified(options)
+    plan.notifyFilter = filter_key.ready(filter_key.notified(options), ctx.ready)
   end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },

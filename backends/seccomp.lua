@@ -10,7 +10,8 @@ local INT = 0xffffffff
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
-local O_CREAT, O_TMPFILE, O_PATH = 0x40, 0x400000, 0x200000
+local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NONBLOCK = 1, 2, 0x40, 0x80, 0x200, 0x800
+local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
 local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
@@ -123,37 +124,79 @@ local function guarded(list)
   for _, request in ipairs(MAKING_REQUESTS) do refuse(list, "ioctl", ENOTTY, masked(1, request)) end
 end
 
+-- Calls that change something at a path, besides those that make a name.
+local CHANGING = [[
+  unlink rmdir unlinkat truncate chmod fchmodat fchmodat2 chown lchown fchownat
+  setxattr lsetxattr removexattr lremovexattr
+]]
+
+-- What is refused by the agent where it observes, so that it can tell. It is as closed as by the filter: these calls
+-- are never continued, and fail when nobody is there to refuse them.
+local function refusals(options)
+  local list = {}
+  sockets(list, options.unix, options.sockets)
+  socket_pairs(list, options.unix)
+  if not options.nested then namespaces(list) end
+  return list
+end
+
+-- Flags of what may be a denied write, each a value under a mask. A notified call takes about as long as making a file,
+-- so what unpacks thousands of them is let be: an exclusive creation that won't wait, as GNU tar makes.
+local WRITING = { { O_RDWR, O_RDWR }, { O_TRUNC, O_TRUNC }, { O_WRONLY, O_WRONLY | O_EXCL },
+  { O_CREAT, O_CREAT | O_EXCL }, { O_CREAT | O_EXCL, O_CREAT | O_EXCL | O_NONBLOCK } }
+
+-- For reports: what may be a denied write, or with `reads` any open, and what is refused.
+local function observed(list, options, notify)
+  for _, refusal in ipairs(options.observe and refusals(options) or {}) do
+    -- libc falls back from it to what is told.
+    if refusal.call ~= "clone3" then
+      refusal.notify = true
+      list[#list + 1] = refusal
+    end
+  end
+  for i, call in ipairs { "open", "openat" } do
+    if options.reads then notify(call) end
+    for _, flags in ipairs(options.reads and {} or WRITING) do notify(call, masked(i, flags[1], flags[2])) end
+  end
+  for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
+end
+
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
----@param options {guard: boolean, sockets: boolean} those that make names; those that connect Unix sockets
----@return table[] rules {call, notify, args}
+---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean}
+--- those that make names; those that connect Unix sockets; those that are observed, opens for reading among them
+---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
   local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
   -- A filter can't see a socket's family.
   for _, call in ipairs(options.sockets and { "connect", "listen" } or {}) do notify(call) end
-  if not options.guard then return list end
+  if options.observe or options.reads then observed(list, options, notify) end
+  if not (options.guard or options.observe) then return list end
+  for call in MAKING:gmatch("%S+") do notify(call) end
+  if not options.guard or options.reads then return list end
   -- With O_PATH the kernel passes over O_CREAT.
   notify("open", masked(1, O_CREAT, O_CREAT | O_PATH))
   notify("openat", masked(2, O_CREAT, O_CREAT | O_PATH))
-  for call in MAKING:gmatch("%S+") do notify(call) end
   return list
 end
 
 --- The rules for a run.
 ---@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean, guard: boolean,
---- sockets: boolean Unix sockets that the agent connects}
+--- sockets: boolean Unix sockets that the agent connects, observe: boolean the agent refuses some of it}
 ---@return table[] rules {call, errno, args}; always in the same order
 function seccomp.rules(options)
   local list = {}
   refuse_words(list, REFUSED, EPERM)
-  sockets(list, options.unix, options.sockets)
-  socket_pairs(list, options.unix)
+  if options.observe then
+    if not options.nested then refuse(list, "clone3", ENOSYS) end
+  else
+    for _, refusal in ipairs(refusals(options)) do list[#list + 1] = refusal end
+  end
   set_id_bits(list, S_ISUID)
   if options.root then set_id_bits(list, S_ISGID) end
   -- Its mode is in memory.
   refuse(list, "openat2", ENOSYS)
   for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD } do refuse(list, "ioctl", EPERM, masked(1, request)) end
-  if not options.nested then namespaces(list) end
   -- The caller's process group reaches beyond the sandbox: its priorities, and
   -- signals where Landlock does not hold them.
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))

@@ -25,6 +25,7 @@
 #include "core/seccomp.h"
 #include "core/socket_calls.h"
 #include "core/system.h"
+#include "core/watch.h"
 
 static uint64_t spare_caps(const struct plan *plan)
 {
@@ -38,13 +39,15 @@ static uint64_t spare_caps(const struct plan *plan)
 }
 
 /* Makes the calling process an agent that holds nothing it does not need. */
-static int settle(const struct plan *plan, struct guard *guard, int socket)
+static int settle(const struct plan *plan, struct guard *guard, int socket,
+		  int watch)
 {
+	const int keep[] = { socket, watch };
 	struct rlimit files;
 	struct stat st;
 	int error;
 
-	sys_close_all_but(0, &socket, 1);
+	sys_close_all_but(0, keep, watch < 0 ? 1 : 2);
 	prctl(PR_SET_NAME, "srt-lua-guard");
 	(void)setpgid(0, 0);
 	/* The caller's limit is for the command. */
@@ -57,6 +60,7 @@ static int settle(const struct plan *plan, struct guard *guard, int socket)
 		.spare = spare_caps(plan),
 		.caps = plan->id.caps,
 		.umask = umask(022),
+		.makes = plan->guard.on,
 		.sockets = &plan->sockets,
 		.network = socket_network(socket),
 		.view = { .notify = &guard->notify,
@@ -71,6 +75,8 @@ static int settle(const struct plan *plan, struct guard *guard, int socket)
 		return -errno;
 	guard->view.proc = st.st_dev;
 	error = guard_rules_compile(&plan->guard, &guard->rules);
+	if (!error)
+		error = watch_open(&guard->watch, plan, watch);
 	if (!error)
 		error = caps_drop(guard->keep | guard->spare);
 	if (!error)
@@ -92,33 +98,52 @@ static int take_listener(struct guard *guard, int socket)
 	return notify_open(&guard->notify, listener);
 }
 
-static void serve(struct guard *guard)
+/* What is decided here is carried out here; what is only looked at goes on. */
+static void finish(struct guard *guard)
 {
 	const struct seccomp_notif *request = guard->notify.request;
+	int number = request->data.nr;
 
-	guard_reap(guard);
-	guard->view.thread = (pid_t)request->pid;
-	if (guard_serves(request->data.nr))
+	if (guard->makes && guard_serves(&request->data))
 		guard_serve(guard);
-	else if (socket_serves(request->data.nr))
+	else if (guard->sockets->on && socket_serves(number))
 		socket_serve(guard);
+	else if (watch_serves(&guard->watch, number))
+		notify_continue(&guard->notify);
 	else
 		notify_answer(&guard->notify, -ENOSYS);
 }
 
-static _Noreturn void agent_main(const struct plan *plan, int socket)
+static void serve(struct guard *guard)
 {
-	struct guard guard;
-	int error = settle(plan, &guard, socket);
+	const struct seccomp_notif *request = guard->notify.request;
+	int error;
+
+	guard_reap(guard);
+	guard->view.thread = (pid_t)request->pid;
+	error = watch_refuses(guard);
+	if (error)
+		notify_answer(&guard->notify, error);
+	else if (!watch_serves(&guard->watch, request->data.nr) ||
+		 !watch_look(guard))
+		finish(guard);
+}
+
+static _Noreturn void agent_main(const struct plan *plan, int socket, int watch)
+{
+	static struct guard guard;
+	int error = settle(plan, &guard, socket, watch);
 
 	if (!error)
 		error = take_listener(&guard, socket);
 	if (!error)
-		error = guard_filter_enter(plan->sockets.on);
+		error = guard_filter_enter(plan->sockets.on, plan->watch.on);
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
 	for (;;) {
+		if (!watch_wait(&guard, finish))
+			continue;
 		error = notify_receive(&guard.notify);
 		if (!error)
 			serve(&guard);
@@ -154,7 +179,8 @@ static int part_from_agent(const struct plan *plan)
 	return ruleset < 0 ? -errno : landlock_enter(ruleset);
 }
 
-int agent_start(const struct plan *plan, int *agent, struct failure *failure)
+int agent_start(const struct plan *plan, int watch, int *agent,
+		struct failure *failure)
 {
 	int pair[2], error;
 	pid_t pid;
@@ -167,7 +193,7 @@ int agent_start(const struct plan *plan, int *agent, struct failure *failure)
 	pid = fork_sibling();
 	if (pid == 0) {
 		close(pair[0]);
-		agent_main(plan, pair[1]);
+		agent_main(plan, pair[1], watch);
 	}
 	close(pair[1]);
 	*agent = pair[0];
@@ -178,20 +204,54 @@ int agent_start(const struct plan *plan, int *agent, struct failure *failure)
 	return 0;
 }
 
+/* What the agent would have refused, by the filter itself. */
+static int refuse_without(const struct plan *plan, struct failure *failure)
+{
+	owned_ptr struct seccomp_rule *rules =
+		calloc(plan->notify_count + 1, sizeof(*rules));
+	struct sock_fprog program = { 0 };
+	size_t count = 0;
+	int error;
+
+	if (!rules)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->notify_count; i++) {
+		if (!plan->notify[i].error)
+			continue;
+		rules[count] = plan->notify[i];
+		rules[count++].notify = false;
+	}
+	error = seccomp_build(rules, count, 0, &program, failure);
+	if (!error)
+		error = seccomp_install(&program);
+	free(program.filter);
+	return error;
+}
+
+static const char *who_needs_it(const struct plan *plan)
+{
+	return plan->guard.on	  ? "createGuard = \"supervisor\""
+	       : plan->sockets.on ? "network.allowUnixSockets"
+				  : "observe";
+}
+
 int agent_enter(const struct plan *plan, int agent, struct failure *failure)
 {
+	bool needed = plan->guard.on || plan->sockets.on || plan->watch.needed;
 	struct sock_fprog program = { 0 };
 	owned_fd int socket = agent, listener = -1;
 	int error, answer;
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_build(plan->notify, plan->notify_count, 0, &program,
-			      failure);
+	error = seccomp_get(plan->notify_filter, plan->notify,
+			    plan->notify_count, &program, failure);
 	if (error)
 		return error;
 	listener = notify_install(&program);
-	free(program.filter);
+	/* An old kernel, or somebody outside notifies already. */
+	if (listener < 0 && !needed)
+		return refuse_without(plan, failure);
 	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
 	/* An agent that could not settle has said why already. */
 	if ((!error || error == -EPIPE) &&
@@ -202,8 +262,6 @@ int agent_enter(const struct plan *plan, int agent, struct failure *failure)
 		error = -EPIPE;
 	if (error)
 		return failure_set(failure, -error, "%s can't be held here",
-				   plan->guard.on
-					   ? "createGuard = \"supervisor\""
-					   : "network.allowUnixSockets");
+				   who_needs_it(plan));
 	return 0;
 }

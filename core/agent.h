@@ -16,12 +16,16 @@
  * a child of PID 1, so that it is no child of the command. What comes after it
  * in the calling process can neither look into it nor, where Landlock knows of
  * signals, kill it; when it is gone all the same, the calls that it makes fail
- * (ENOSYS). Context: the process that will be the command, with no_new_privs,
+ * (ENOSYS). Where the kernel lets nobody notify, and the plan can do without,
+ * there is none, and calls that it would have refused are refused by the filter
+ * itself. Context: the process that will be the command, with no_new_privs,
  * under Landlock, before it drops its capabilities and before seccomp.
+ * @watch: socket to the host process, for what the agent observes; borrowed
  * @agent: socket to it, owned by the caller; -1 where the plan notifies nothing
  * Return: 0 or -errno, @failure filled.
  */
-int agent_start(const struct plan *plan, int *agent, struct failure *failure);
+int agent_start(const struct plan *plan, int watch, int *agent,
+		struct failure *failure);
 
 /**
  * agent_enter() - have the agent serve this process from now on

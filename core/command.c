@@ -109,7 +109,7 @@ static int confine(const struct confinement *confinement,
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = agent_start(plan, &agent, failure);
+	error = agent_start(plan, confinement->watch, &agent, failure);
 	if (error)
 		return error;
 	error = caps_drop(plan->id.caps);

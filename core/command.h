@@ -47,6 +47,7 @@ struct command {
  * @ruleset: Landlock ruleset, or -1
  * @masks: where the masks are, or -1 (core/remount.h)
  * @led: how redirect_lead() went; LED_NOT before
+ * @watch: socket to the host process, for the agent that observes; or -1
  */
 struct confinement {
 	const struct plan *plan;
@@ -55,6 +56,7 @@ struct confinement {
 	int ruleset;
 	int masks;
 	int led;
+	int watch;
 };
 
 enum { LED_NOT = 1 };

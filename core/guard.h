@@ -11,6 +11,7 @@
 #include "core/notify.h"
 #include "core/own_sockets.h"
 #include "core/plan.h"
+#include "core/watch.h"
 
 /** A call that was answered already, or whose answer is on its way. */
 #define GUARD_ANSWERED 1
@@ -18,6 +19,7 @@
 /**
  * struct guard - the agent that makes names and connections for the sandbox
  * @rules: names that are not to be made
+ * @makes: the names are made by the agent (createGuard)
  * @sockets: borrowed; Unix sockets of the host that may be connected to
  * @own: those of the sandbox
  * @network: cookie of its network namespace; 0 where that can't be known
@@ -26,10 +28,12 @@
  * @caps: those that are effective now, but for these moments
  * @umask: ours now
  * @workers: processes of ours that wait in a call
+ * @watch: what is observed
  */
 struct guard {
 	struct notify notify;
 	struct guard_rules rules;
+	bool makes;
 	const struct socket_table *sockets;
 	struct own_sockets own;
 	uint64_t network;
@@ -39,6 +43,7 @@ struct guard {
 	uint64_t caps;
 	mode_t umask;
 	unsigned int workers;
+	struct watch watch;
 };
 
 /** guard_raise() - use one of the spare capabilities, or not any more */

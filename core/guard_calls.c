@@ -68,9 +68,14 @@ static const struct layout *find_layout(int number)
 	return NULL;
 }
 
-bool guard_serves(int number)
+/* The filter's own question: with O_PATH the kernel passes over O_CREAT. */
+bool guard_serves(const struct seccomp_data *data)
 {
-	return find_layout(number) != NULL;
+	const struct layout *layout = find_layout(data->nr);
+
+	if (!layout || layout->what != OPEN || layout->flags == NONE)
+		return layout != NULL;
+	return (data->args[layout->flags] & (O_CREAT | O_PATH)) == O_CREAT;
 }
 
 static uint64_t argument(const struct guard *guard, int index)

@@ -6,7 +6,7 @@
 #include "core/guard.h"
 
 /** guard_serves() - is it one of the calls that make a name? */
-bool guard_serves(int number);
+bool guard_serves(const struct seccomp_data *data);
 
 /**
  * guard_serve() - carry out or refuse the call in @guard->notify, and answer it

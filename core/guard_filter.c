@@ -84,6 +84,17 @@ static const int calls[] = {
 #endif
 };
 
+static const int watch_calls[] = {
+	SYS_faccessat2,
+	SYS_statfs,
+	/* answers of the host process */
+	SYS_recvmsg,
+	SYS_ppoll,
+#ifdef SYS_poll
+	SYS_poll,
+#endif
+};
+
 static const int socket_calls[] = {
 	SYS_connect,
 	SYS_getsockopt,
@@ -105,10 +116,12 @@ static unsigned short allow(struct sock_filter *code, const int *list,
 	return n;
 }
 
-int guard_filter_enter(bool sockets)
+int guard_filter_enter(bool sockets, bool watches)
 {
 	struct sock_filter
-		code[2 * (ARRAY_SIZE(calls) + ARRAY_SIZE(socket_calls)) + 6];
+		code[2 * (ARRAY_SIZE(calls) + ARRAY_SIZE(socket_calls) +
+			  ARRAY_SIZE(watch_calls)) +
+		     6];
 	unsigned short n = 0;
 	struct sock_fprog program = { .filter = code };
 
@@ -122,6 +135,8 @@ int guard_filter_enter(bool sockets)
 		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	if (sockets)
 		n += allow(code + n, socket_calls, ARRAY_SIZE(socket_calls));
+	if (watches)
+		n += allow(code + n, watch_calls, ARRAY_SIZE(watch_calls));
 	n += allow(code + n, calls, ARRAY_SIZE(calls));
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						 SECCOMP_RET_ERRNO | EPERM);

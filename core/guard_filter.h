@@ -10,9 +10,10 @@
  *
  * Others fail (EPERM).
  * @sockets: those that allowUnixSockets takes as well
+ * @watches: those that observing takes as well
  * Context: the agent, with no_new_privs.
  * Return: 0 or -errno.
  */
-int guard_filter_enter(bool sockets);
+int guard_filter_enter(bool sockets, bool watches);
 
 #endif

@@ -237,6 +237,9 @@ static int begin(struct init *init, const struct confinement *confinement)
 			     confinement->masks, tell_remount, init);
 	if (!error)
 		error = command_start(confinement, &init->command);
+	/* The agent has it. */
+	if (confinement->watch >= 0)
+		close(confinement->watch);
 	return error ? error : release(init, confinement->plan);
 }
 

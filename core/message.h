@@ -24,6 +24,9 @@ enum message_kind {
 	/* Carries listeners, of SYS_MAX_FDS points of the plan; @value: bit by
 	 * bit, which of them are there */
 	MESSAGE_LISTENERS,
+	/* Carries the socket that core/watch_message.h is for and, where it is
+	 * asked about opens, the tree of mounts_view() */
+	MESSAGE_WATCH,
 	MESSAGE_SOCKET,	 /* to @id; carries it, or @value: errno of why not */
 	MESSAGE_LED,	 /* @value: 0, or errno of why nothing is redirected */
 	MESSAGE_FAILED,	 /* @failure: nothing was started */

@@ -15,6 +15,7 @@
 #include "core/system.h"
 
 #define MNT_DETACH_ 2		/* sys/mount.h clashes with linux/mount.h */
+#define MS_BIND_ 4096UL		/* likewise */
 #define MS_PRIVATE_ (1UL << 18) /* likewise */
 #define AT_RECURSIVE_ 0x8000	/* fcntl.h has it from glibc 2.37 */
 #define MASK_HOME "/proc"	/* never a source: ours replaces it */
@@ -27,31 +28,54 @@ static int attach(const struct mounts *m, int tree, const char *target)
 	return at < 0 ? at : sys_move_mount(tree, at, "");
 }
 
-/* A folder of the new root, kept open for the next step: they come sorted. */
-struct folder {
-	int fd;
+/*
+ * Where the step before put its cover: steps come sorted, so that one folder
+ * and one cover serve many. The folder is the working directory, too.
+ * @size: of @path that counts, with the last slash
+ * @path: borrowed
+ * @source: of the cover, among the old root's masks
+ */
+struct covering {
+	int folder;
 	size_t size;
-	const char *path; /* borrowed; @size bytes, with the last slash */
+	const char *path;
+	char source[sizeof(MASK_HOME) + MOUNTS_COVER_SIZE];
+	struct stat st;
 };
 
-static int open_folder(const struct mounts *m, struct folder *folder,
-		       const char *target)
+static int enter_folder(const struct mounts *m, struct covering *at,
+			const char *target)
 {
 	size_t size = (size_t)(strrchr(target, '/') - target) + 1;
 	owned_ptr char *path = NULL;
 
-	if (folder->fd >= 0 && folder->size == size &&
-	    !memcmp(folder->path, target, size))
+	if (at->folder >= 0 && at->size == size &&
+	    !memcmp(at->path, target, size))
 		return 0;
 	path = strndup(target, size);
 	if (!path)
 		return -ENOMEM;
-	if (folder->fd >= 0)
-		close(folder->fd);
-	folder->fd = sys_open_beneath(m->new_root, path, O_PATH | O_DIRECTORY);
-	folder->size = size;
-	folder->path = target;
-	return folder->fd < 0 ? folder->fd : 0;
+	if (at->folder >= 0)
+		close(at->folder);
+	at->folder = sys_open_beneath(m->new_root, path, O_PATH | O_DIRECTORY);
+	at->size = size;
+	at->path = target;
+	if (at->folder < 0)
+		return at->folder;
+	return fchdir(at->folder) ? -errno : 0;
+}
+
+static int choose_cover(struct covering *at, const struct plan *plan,
+			size_t index)
+{
+	char source[sizeof(at->source)] = MASK_HOME "/";
+
+	mounts_cover(plan, index, plan->steps[index].directory,
+		     source + sizeof(MASK_HOME));
+	if (!strcmp(at->source, source))
+		return 0;
+	memcpy(at->source, source, sizeof(source));
+	return lstat(source, &at->st) ? -errno : 0;
 }
 
 /* A clone of what @path names below @root, with its submounts. */
@@ -77,32 +101,42 @@ static int apply_bind(const struct mounts *m, const struct mount_step *step)
 	if (path_below(step->target, "/dev") ||
 	    path_below(step->target, "/proc"))
 		return -EINVAL;
-	owned_fd int tree = clone_tree(
-		m->old_root, step->source,
-		MOUNTS_SAFE | (step->read_only ? MOUNT_ATTR_RDONLY : 0));
+	owned_fd int tree =
+		clone_tree(m->old_root, step->source,
+			   m->still | MOUNTS_SAFE |
+				   (step->read_only ? MOUNT_ATTR_RDONLY : 0));
 
 	return tree < 0 ? tree : attach(m, tree, step->target);
 }
 
-/* As attach(), but fast where many names of one folder follow each other. */
+/*
+ * As attach(), but fast where many names of one folder follow each other: one
+ * mount(2) takes half the time of open_tree(2), move_mount(2) and close(2). It
+ * would follow a link in the last place, so no mount of the new root has links
+ * followed meanwhile; else whether the name itself is covered is looked at
+ * afterwards. Read-only as all of the masks is.
+ */
 static int apply_mask(const struct mounts *m, const struct plan *plan,
-		      size_t index, struct folder *folder)
+		      size_t index, struct covering *at)
 {
-	const struct mount_step *step = &plan->steps[index];
-	int error = open_folder(m, folder, step->target);
-	owned_fd int tree = -1;
-	char name[MOUNTS_COVER_SIZE];
+	const char *target = plan->steps[index].target, *name;
+	int error = enter_folder(m, at, target);
+	struct stat st;
 
+	if (!error)
+		error = choose_cover(at, plan, index);
 	if (error)
 		return error;
-	mounts_cover(plan, index, step->directory, name);
-	/* Read-only as all of the masks is. */
-	tree = sys_open_tree(m->masks, name,
-			     OPEN_TREE_CLONE | AT_SYMLINK_NOFOLLOW);
-	/* No link in the last place is followed either: move_mount(2). */
-	return tree < 0 ? tree
-			: sys_move_mount(tree, folder->fd,
-					 step->target + folder->size);
+	name = target + at->size;
+	if (syscall(SYS_mount, at->source, name, NULL, MS_BIND_, NULL))
+		return -errno;
+	if (m->still)
+		return 0;
+	if (fstatat(at->folder, name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	return st.st_dev == at->st.st_dev && st.st_ino == at->st.st_ino
+		       ? 0
+		       : -ELOOP;
 }
 
 /* Makes one entry of a mounted file system read-only, in place. */
@@ -296,7 +330,7 @@ static bool root_is_scaffold(const struct plan *plan)
 static int apply_steps(const struct mounts *m, const struct plan *plan,
 		       struct failure *failure)
 {
-	struct folder folder = { .fd = -1 };
+	struct covering covering = { .folder = -1 };
 	int error = 0;
 
 	for (size_t i = root_is_scaffold(plan); !error && i < plan->step_count;
@@ -305,13 +339,13 @@ static int apply_steps(const struct mounts *m, const struct plan *plan,
 		bool bind = step->kind == MOUNT_BIND;
 
 		error = bind ? apply_bind(m, step)
-			     : apply_mask(m, plan, i, &folder);
+			     : apply_mask(m, plan, i, &covering);
 		if (error)
 			failure_set(failure, -error, "cannot %s %s",
 				    bind ? "bind" : "mask", step->target);
 	}
-	if (folder.fd >= 0)
-		close(folder.fd);
+	if (covering.folder >= 0)
+		close(covering.folder);
 	return error;
 }
 
@@ -348,7 +382,7 @@ int mounts_begin(struct mounts *m, struct failure *failure)
 {
 	int error = make_private();
 
-	*m = (struct mounts){ -1, -1, -1 };
+	*m = (struct mounts){ -1, -1, -1, 0 };
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot make the mounts private");
@@ -390,17 +424,18 @@ static int another_root(struct mounts *m, const struct plan *plan,
 
 /*
  * The masks stay in the namespace, where /proc covers them: only from there
- * can one be mounted again.
+ * can one be mounted again. The steps take theirs from the old root's.
  */
-static int keep_masks(struct mounts *m)
+static int keep_masks(struct mounts *m, int old)
 {
 	owned_fd int proc = clone_tree(m->new_root, "/proc", 0);
+	int error = proc < 0 ? proc
+			     : sys_mount_attr(old, false, MOUNT_ATTR_RDONLY, 0);
 	owned_fd int masks =
-		clone_tree(m->old_root, MASK_HOME, MOUNT_ATTR_RDONLY);
-	int error = proc < 0 ? proc : masks;
+		error ? error : clone_tree(m->old_root, MASK_HOME, 0);
 
-	if (error >= 0)
-		error = attach(m, masks, "/proc");
+	if (!error)
+		error = masks < 0 ? masks : attach(m, masks, "/proc");
 	if (!error)
 		error = attach(m, proc, "/proc");
 	if (!error)
@@ -417,9 +452,54 @@ static int pivot(const struct mounts *m, struct failure *failure)
 	return 0;
 }
 
+int mounts_view(const struct mounts *m)
+{
+	return clone_tree(m->old_root, "/",
+			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV |
+				  MOUNT_ATTR_NOSUID);
+}
+
+/*
+ * May links be held still in all mounts for a while? Not where one of the host
+ * has that already: which, would have to be known to take it away again.
+ */
+static bool can_hold_links(void)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	owned_ptr char *line = NULL;
+	size_t size = 0;
+	bool found = !file;
+
+	while (!found && getline(&line, &size, file) >= 0)
+		found = strstr(line, "nosymfollow");
+	if (file)
+		fclose(file);
+	return !found;
+}
+
+/* With @hold_links no link is followed in the new root meanwhile. */
+static int do_steps(struct mounts *m, const struct plan *plan, bool hold_links,
+		    struct failure *failure)
+{
+	int error;
+
+	m->still = hold_links ? MOUNT_ATTR_NOSYMFOLLOW : 0;
+	if (!hold_links)
+		return apply_steps(m, plan, failure);
+	error = sys_mount_attr(m->new_root, true, m->still, 0);
+	if (error)
+		return failure_set(failure, -error, "cannot hold links still");
+	error = apply_steps(m, plan, failure);
+	if (!error && (error = sys_mount_attr(m->new_root, true, 0, m->still)))
+		failure_set(failure, -error, "cannot let links be followed");
+	return error;
+}
+
 int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		 struct failure *failure)
 {
+	/* Worth it from some hundred steps on. */
+	bool hold_links = plan->step_count > 200 && can_hold_links();
 	int error = masks < 0
 			    ? 0
 			    : sys_move_mount(masks, m->old_root, &MASK_HOME[1]);
@@ -428,10 +508,10 @@ int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		failure_set(failure, -error, "cannot attach the masks");
 	else if (root_is_scaffold(plan) || !plan->root_read_only)
 		error = another_root(m, plan, failure);
-	if (!error && masks >= 0 && (error = keep_masks(m)))
+	if (!error && masks >= 0 && (error = keep_masks(m, masks)))
 		failure_set(failure, -error, "cannot keep the masks");
 	if (!error)
-		error = apply_steps(m, plan, failure);
+		error = do_steps(m, plan, hold_links, failure);
 	if (!error && plan->file_count && (error = own_files(m)))
 		failure_set(failure, -error, "cannot mount " PLAN_FILES);
 	if (!error)

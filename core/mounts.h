@@ -41,6 +41,7 @@ struct mounts {
 	int old_root;
 	int new_root;
 	int masks; /* after mounts_apply(): where remount.h finds them, or -1 */
+	uint64_t still; /* of mounts within mounts_apply(): follow no link */
 };
 
 /**
@@ -49,6 +50,14 @@ struct mounts {
  * What nearly every plan begins with, so that it need not wait for the plan.
  */
 int mounts_begin(struct mounts *mounts, struct failure *failure);
+
+/**
+ * mounts_view() - a detached clone of the host's tree, read-only and nodev
+ *
+ * What is opened by it can't be opened again for writing, whoever has it.
+ * Return: descriptor owned by the caller, or -errno.
+ */
+int mounts_view(const struct mounts *mounts);
 
 /**
  * mounts_own() - mount the sandbox's own /proc and /dev in the new root

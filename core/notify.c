@@ -82,10 +82,21 @@ int notify_receive(struct notify *notify)
 		       : 0;
 }
 
+/* The agent's own alarms interrupt these, too: a lost answer is a hung call. */
+static int tell(const struct notify *notify, unsigned long request, void *data)
+{
+	int result;
+
+	do {
+		result = ioctl(notify->listener, request, data);
+	} while (result < 0 && errno == EINTR);
+	return result;
+}
+
 bool notify_valid(const struct notify *notify)
 {
-	return ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
-		     &notify->request->id) == 0;
+	return tell(notify, SECCOMP_IOCTL_NOTIF_ID_VALID,
+		    &notify->request->id) == 0;
 }
 
 static void answer(const struct notify *notify, int value, int error)
@@ -95,7 +106,7 @@ static void answer(const struct notify *notify, int value, int error)
 					       .error = error };
 
 	/* ENOENT: the caller was killed. */
-	(void)ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	(void)tell(notify, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 void notify_answer(const struct notify *notify, int error)
@@ -110,7 +121,7 @@ void notify_answer_fd(const struct notify *notify, int fd, bool cloexec)
 		.srcfd = (unsigned int)fd,
 		.newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
-	int number = ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	int number = tell(notify, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	int error = number < 0 ? -errno : 0;
 
 	close(fd);
@@ -124,7 +135,7 @@ void notify_continue(const struct notify *notify)
 		.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
 	};
 
-	(void)ioctl(notify->listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+	(void)tell(notify, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
 ssize_t notify_read(pid_t pid, uint64_t address, void *buffer, size_t size)

@@ -88,7 +88,7 @@ struct seccomp_arg {
 
 /**
  * struct seccomp_rule - refuse @call with @error where all @args hold
- * @notify: instead: ask the listener
+ * @notify: instead: ask the listener, which refuses it where @error is not 0
  */
 struct seccomp_rule {
 	const char *call;
@@ -165,6 +165,20 @@ struct socket_table {
 	size_t glob_count;
 };
 
+/**
+ * struct watch_table - what an agent observes
+ * @on: it tells the host process of denied writes and refused calls
+ * @reads: of denied reads as well
+ * @asks: of opens that are likely denied it asks, and the call waits
+ * @needed: a run where that can't be done is a failure
+ */
+struct watch_table {
+	bool on;
+	bool reads;
+	bool asks;
+	bool needed;
+};
+
 #define PLAN_LISTEN_MAX 128
 
 /**
@@ -214,7 +228,9 @@ struct redirect {
  * @keep_fds: descriptors above 2 that the command gets
  * @guard: names that are not to be made
  * @sockets: Unix sockets that may be connected to, by path
+ * @watch: what is observed
  * @filter: key of a ready seccomp program; NULL: of @rules one is built
+ * @notify_filter: likewise, of @notify
  * @notify: rules that name the calls which an agent serves
  */
 struct plan {
@@ -239,12 +255,14 @@ struct plan {
 	const char **writable;
 	size_t writable_count;
 	const char *filter;
+	const char *notify_filter;
 	struct seccomp_rule *rules;
 	size_t rule_count;
 	int *keep_fds;
 	size_t keep_count;
 	struct guard_table guard;
 	struct socket_table sockets;
+	struct watch_table watch;
 	struct seccomp_rule *notify;
 	size_t notify_count;
 };

@@ -217,19 +217,33 @@ static void tell_led(struct sandbox *sandbox, int error)
 		led(sandbox->led_context, error);
 }
 
+/* Descriptors go to whoever waits for them. */
+static void take_descriptors(struct sandbox *sandbox,
+			     const struct message *message, int fds[2])
+{
+	if (message && message->kind == MESSAGE_SOCKET) {
+		reach_answer(&sandbox->reach, message, steal_fd(&fds[0]));
+	} else if (message && message->kind == MESSAGE_WATCH &&
+		   sandbox->watched && fds[0] >= 0) {
+		sandbox->watched(sandbox->watch_context, fds[0], fds[1]);
+		return;
+	}
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 int sandbox_read(struct sandbox *sandbox, struct message *message)
 {
-	size_t count = 1;
-	int fd = -1;
+	size_t count = 2;
+	int fds[2] = { -1, -1 };
 	ssize_t size = sys_receive(sandbox->control, message, sizeof(*message),
-				   &fd, &count);
+				   fds, &count);
 
 	if (size == -EAGAIN)
 		return 0;
-	if (size == sizeof(*message) && message->kind == MESSAGE_SOCKET)
-		reach_answer(&sandbox->reach, message, fd);
-	else if (fd >= 0)
-		close(fd);
+	take_descriptors(sandbox, size == sizeof(*message) ? message : NULL,
+			 fds);
 	if (size == sizeof(*message) && message->kind == MESSAGE_LED)
 		tell_led(sandbox, -message->value);
 	if (size != sizeof(*message)) {

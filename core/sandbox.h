@@ -21,6 +21,8 @@
  * @reach: what PID 1 is asked to connect to
  * @finishing: the janitor was told to end it
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
+ * @watched: given the socket of the agent that observes, and the read-only tree
+ *	or -1, which it then owns
  */
 struct sandbox {
 	pid_t pid;
@@ -33,6 +35,8 @@ struct sandbox {
 	bool finishing;
 	void (*led)(void *context, int error);
 	void *led_context;
+	void (*watched)(void *context, int socket, int view);
+	void *watch_context;
 };
 
 /**

@@ -63,6 +63,13 @@ static int resolve(const char *name, bool foreign)
 	return number;
 }
 
+int seccomp_number(const char *call)
+{
+	int number = resolve(call, false);
+
+	return number < 0 ? -1 : number;
+}
+
 static int add_rule(scmp_filter_ctx context, bool foreign,
 		    const struct seccomp_rule *rule)
 {
@@ -158,18 +165,16 @@ const struct seccomp_ready *seccomp_find(const char *key)
 	return ready && ready->len ? ready : NULL;
 }
 
-int seccomp_get(const struct plan *plan, struct sock_fprog *out,
-		struct failure *failure)
+int seccomp_get(const char *key, const struct seccomp_rule *rules, size_t count,
+		struct sock_fprog *out, struct failure *failure)
 {
-	const struct seccomp_ready *ready =
-		plan->filter ? seccomp_find(plan->filter) : NULL;
+	const struct seccomp_ready *ready = key ? seccomp_find(key) : NULL;
 
-	if (!plan->filter)
-		return seccomp_build(plan->rules, plan->rule_count, 0, out,
-				     failure);
+	if (!key)
+		return seccomp_build(rules, count, 0, out, failure);
 	if (!ready)
 		return failure_set(failure, EINVAL, "no seccomp program \"%s\"",
-				   plan->filter);
+				   key);
 	out->len = ready->len;
 	out->filter = (struct sock_filter *)(uintptr_t)ready->code;
 	return 0;

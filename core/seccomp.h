@@ -26,6 +26,9 @@
 int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 		  struct sock_fprog *out, struct failure *failure);
 
+/** seccomp_number() - of a call on this machine; -1 where it has none */
+int seccomp_number(const char *call);
+
 /**
  * struct seccomp_ready - a program that was built when srt-lua was
  * @key: backends/filter_key.lua: which options
@@ -49,12 +52,13 @@ extern const struct seccomp_ready seccomp_ready[] __attribute__((weak));
 const struct seccomp_ready *seccomp_find(const char *key);
 
 /**
- * seccomp_get() - the program of a plan: a ready one, or built now
+ * seccomp_get() - a program of a plan: a ready one, or built now
+ * @key: of the ready one, or NULL: of @rules it is built
  * @out: program, for the native architecture, to be kept until the process ends
  * Return: 0 or -errno, @failure filled.
  */
-int seccomp_get(const struct plan *plan, struct sock_fprog *out,
-		struct failure *failure);
+int seccomp_get(const char *key, const struct seccomp_rule *rules, size_t count,
+		struct sock_fprog *out, struct failure *failure);
 
 /**
  * seccomp_install() - put the calling thread under a program for good

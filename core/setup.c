@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -132,6 +133,30 @@ static int enter_directory(const struct plan *plan, struct failure *failure)
 			   plan->cwd);
 }
 
+/* The agent's socket to the host process. */
+static int make_watch(const struct plan *plan, const struct mounts *mounts,
+		      int control, int *watch, struct failure *failure)
+{
+	struct message message = { .kind = MESSAGE_WATCH };
+	owned_fd int view = -1;
+	int pair[2], error;
+
+	if (!plan->watch.on)
+		return 0;
+	view = plan->watch.asks ? mounts_view(mounts) : -1;
+	if (plan->watch.asks && view < 0)
+		return failure_set(failure, -view,
+				   "filesystem.decideOpen can't be held here");
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
+		       0, pair))
+		return failure_set(failure, errno, "cannot make a socket");
+	*watch = pair[0];
+	error = sys_send(control, &message, sizeof(message),
+			 (const int[]){ pair[1], view }, view < 0 ? 1 : 2);
+	close(pair[1]);
+	return error;
+}
+
 /* What every plan has; the host process loads the policy meanwhile. */
 static int begin(const struct plan *plan, int setup, struct mounts *mounts,
 		 struct failure *failure)
@@ -177,6 +202,9 @@ static int set_up(const struct shared *shared, int control, int setup,
 		error = redirect(&plan->redirect, &confinement->led, failure);
 	if (!error)
 		error = make_listeners(plan, control, failure);
+	if (!error)
+		error = make_watch(plan, &mounts, control, &confinement->watch,
+				   failure);
 	if (!error && !plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	if (!error)
@@ -188,7 +216,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = landlock_build(plan, &confinement->ruleset, failure);
 	if (!error)
-		error = seccomp_get(plan, &confinement->filter, failure);
+		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
+				    &confinement->filter, failure);
 	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");
@@ -203,6 +232,7 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 		.ruleset = -1,
 		.masks = -1,
 		.led = LED_NOT,
+		.watch = -1,
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error;

@@ -5,6 +5,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <sys/types.h>
 
 #include "core/command.h"
 
@@ -18,6 +19,7 @@ int luaopen_srt_c_redirect(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_carry(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);
+int luaopen_srt_c_watch(lua_State *L);
 int luaopen_srt_c_guard(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
 int luaopen_srt_c_secret(lua_State *L);
@@ -75,6 +77,13 @@ void api_class(lua_State *L, const char *name, const luaL_Reg *methods,
  * Return: 3, the number of results.
  */
 int api_fail(lua_State *L, int error);
+
+/** api_type_name() - "file" for S_IFREG: what srt.c.sys calls it */
+const char *api_type_name(mode_t mode);
+
+/* Of srt.c.sys; see api_sys.md. */
+int api_sys_plain_all(lua_State *L);
+int api_sys_tree_sort(lua_State *L);
 
 /** api_error_name() - "ENOENT" for ENOENT; static storage */
 const char *api_error_name(int error);

@@ -215,11 +215,12 @@ static int api_loadpreset(lua_State *L)
 static void set_shapes(lua_State *L, struct box_task *task)
 {
 	static const char *const kinds[] = { "conn",	  "request", "response",
-					     "violation", "observe", NULL };
+					     "violation", "observe", "open",
+					     NULL };
 	static const enum box_shape shapes[][2] = {
 		{ BOX_CONN, BOX_PLAIN },       { BOX_REQUEST, BOX_PLAIN },
 		{ BOX_RESPONSE, BOX_REQUEST }, { BOX_PLAIN, BOX_PLAIN },
-		{ BOX_PLAIN, BOX_HEADERS },
+		{ BOX_PLAIN, BOX_HEADERS },    { BOX_PLAIN, BOX_PLAIN },
 	};
 	int kind = luaL_checkoption(L, 3, NULL, kinds);
 
@@ -514,6 +515,8 @@ static int set_up(lua_State *B)
 	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_functions);
 	lua_newtable(B);
 	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_loaded);
+	box_subject_names(B);
+	lua_rawsetp(B, LUA_REGISTRYINDEX, &box_key_names);
 	box_wait_open(B);
 	box_views_open(B);
 	box_copy_in(B, b->host, 3);
@@ -590,6 +593,8 @@ static struct box *take_options(lua_State *L)
 	lua_setiuservalue(L, 1, BOX_UV_PRESET);
 	lua_getfield(L, 2, "log");
 	lua_setiuservalue(L, 1, BOX_UV_LOG);
+	box_subject_names(L);
+	lua_setiuservalue(L, 1, BOX_UV_NAMES);
 	if (lua_getfield(L, 2, "limits") == LUA_TNIL)
 		lua_newtable(L);
 	take_limits(L, lua_gettop(L), &b->limits);

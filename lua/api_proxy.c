@@ -204,10 +204,9 @@ static void read_edits(lua_State *L, int table, struct proxy_verdict *verdict)
 }
 
 /* @response: of one, which goes nowhere but to the client */
-static void read_verdict(lua_State *L, bool response,
-			 struct proxy_verdict *verdict)
+static void read_table(lua_State *L, int table, bool response,
+		       struct proxy_verdict *verdict)
 {
-	int table = lua_gettop(L);
 	bool allow;
 
 	luaL_checktype(L, table, LUA_TTABLE);
@@ -240,6 +239,25 @@ static void read_verdict(lua_State *L, bool response,
 		verdict->review = true;
 	}
 	verdict->allow = allow;
+}
+
+enum { RESULTS = 3 }; /* that a hook may give */
+
+/* Either a table, or true, host and port: most say no more. */
+static void read_verdict(lua_State *L, bool response,
+			 struct proxy_verdict *verdict)
+{
+	int first = lua_gettop(L) - RESULTS + 1;
+
+	if (lua_isboolean(L, first) && lua_toboolean(L, first) &&
+	    (response || lua_type(L, first + 1) == LUA_TSTRING)) {
+		verdict->host = response ? NULL : lua_tostring(L, first + 1);
+		verdict->port = (uint16_t)lua_tointeger(L, first + 2);
+		verdict->allow = true;
+		return;
+	}
+	lua_settop(L, first);
+	read_table(L, first, response, verdict);
 }
 
 /*
@@ -313,30 +331,42 @@ static int ask_lua(lua_State *L)
 
 	push_hook(L, asking->object, "decide");
 	push_question(L, asking->question, &asking->body);
-	lua_callk(L, 1, 1, context, take_verdict); /* in a coroutine */
+	lua_callk(L, 1, RESULTS, context, take_verdict); /* in a coroutine */
 	return take_verdict(L, LUA_OK, context);
 }
 
-/* Protected: a coroutine for the question, ready to be resumed. */
-static int take_coroutine(lua_State *L)
+/* Protected: a coroutine for the question. */
+static int new_coroutine(lua_State *L)
 {
 	struct asking *asking = lua_touserdata(L, 1);
+	lua_State *co = lua_newthread(L);
+
+	asking->ref = luaL_ref(L, LUA_REGISTRYINDEX);
+	asking->co = co;
+	return 0;
+}
+
+/* A coroutine for the question, ready to be resumed; false without memory. */
+static bool take_coroutine(lua_State *L, struct asking *asking)
+{
 	struct proxy_object *object = asking->object;
 
-	asking->co = object->idle;
-	asking->ref = object->idle_ref;
-	object->idle = NULL;
-	object->idle_ref = LUA_NOREF;
-	if (!asking->co) {
-		lua_State *co = lua_newthread(L);
-
-		asking->ref = luaL_ref(L, LUA_REGISTRYINDEX);
-		asking->co = co;
+	if (object->idle) {
+		asking->co = object->idle;
+		asking->ref = object->idle_ref;
+		object->idle = NULL;
+		object->idle_ref = LUA_NOREF;
+	} else {
+		lua_pushcfunction(L, new_coroutine);
+		lua_pushlightuserdata(L, asking);
+		if (lua_pcall(L, 1, 0, 0) != LUA_OK)
+			return false;
 	}
-	luaL_checkstack(asking->co, 20, NULL);
+	if (!lua_checkstack(asking->co, 20))
+		return false;
 	lua_pushcfunction(asking->co, ask_lua);
 	lua_pushlightuserdata(asking->co, asking);
-	return 0;
+	return true;
 }
 
 /* After an error a coroutine can't be used again. */
@@ -418,7 +448,7 @@ static void on_decide(void *context, struct proxy_ask *ask,
 		.reason = "out of memory",
 	};
 	struct proxy_object *object = context;
-	struct asking *asking = calloc(1, sizeof(*asking));
+	struct asking *asking = malloc(sizeof(*asking));
 	lua_State *L = object->L;
 	int top = lua_gettop(L);
 
@@ -435,9 +465,7 @@ static void on_decide(void *context, struct proxy_ask *ask,
 					     .take = body_take,
 					     .most = object->body_bytes },
 				   .ref = LUA_NOREF };
-	lua_pushcfunction(L, take_coroutine);
-	lua_pushlightuserdata(L, asking);
-	if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+	if (take_coroutine(L, asking))
 		go_on(asking, 1);
 	else
 		answer(asking, "out of memory");

@@ -74,7 +74,7 @@ static int sys_lua_realpath(lua_State *L)
 	return 1;
 }
 
-static const char *type_name(mode_t mode)
+const char *api_type_name(mode_t mode)
 {
 	static const struct {
 		mode_t type;
@@ -99,7 +99,7 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value)
 static void push_stat(lua_State *L, const struct stat *st)
 {
 	lua_createtable(L, 0, 9);
-	lua_pushstring(L, type_name(st->st_mode));
+	lua_pushstring(L, api_type_name(st->st_mode));
 	lua_setfield(L, -2, "type");
 	set_integer(L, "size", st->st_size);
 	set_integer(L, "mode", st->st_mode & 07777);
@@ -141,7 +141,7 @@ static int sys_lua_plain(lua_State *L)
 
 	if (fd < 0 || fstat(fd, &st) || S_ISLNK(st.st_mode))
 		return 0;
-	lua_pushstring(L, type_name(st.st_mode));
+	lua_pushstring(L, api_type_name(st.st_mode));
 	lua_pushinteger(L, (lua_Integer)st.st_nlink);
 	return 2;
 }
@@ -531,6 +531,8 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "stat", sys_lua_stat },
 		{ "lstat", sys_lua_lstat },
 		{ "plain", sys_lua_plain },
+		{ "plainall", api_sys_plain_all },
+		{ "treesort", api_sys_tree_sort },
 		{ "readlink", sys_lua_readlink },
 		{ "readdir", sys_lua_readdir },
 		{ "readfile", sys_lua_readfile },

@@ -14,7 +14,7 @@ struct answer {
 static const char *const allow_fields[] = { "setHeaders", "removeHeaders",
 					    "setBody",	  "setTarget",
 					    "onResponse", "status",
-					    NULL };
+					    "session",	  NULL };
 static const char *const deny_fields[] = { "reason", "status", "headers",
 					   "body", NULL };
 static const char *const respond_fields[] = { "status", "headers", "body",

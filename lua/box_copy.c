@@ -280,12 +280,25 @@ static void in_value(lua_State *B, lua_State *H, int index, int depth)
 	}
 }
 
+/* Pushes a table with room for what the host's has: it need not grow. */
+static void new_like(lua_State *B, lua_State *H, int index)
+{
+	int listed = (int)lua_rawlen(H, index), all = 0;
+
+	lua_pushnil(H);
+	while (lua_next(H, index)) {
+		all++;
+		lua_pop(H, 1);
+	}
+	lua_createtable(B, listed, all > listed ? all - listed : 0);
+}
+
 static void in_table(lua_State *B, lua_State *H, int index, int depth)
 {
 	if (depth > BOX_MAX_DEPTH || !lua_checkstack(H, 4))
 		luaL_error(B, "the host's value is nested too deeply");
 	luaL_checkstack(B, 6, NULL);
-	lua_newtable(B);
+	new_like(B, H, index);
 	lua_pushnil(H);
 	while (lua_next(H, index)) {
 		in_value(B, H, lua_gettop(H) - 1, depth);
@@ -299,152 +312,4 @@ void box_copy_in(lua_State *B, lua_State *H, int index)
 {
 	luaL_checkstack(B, 6, NULL);
 	in_value(B, H, index, 0);
-}
-
-/* Where @key of the host's table at @index stands on top: true. */
-static bool host_field(lua_State *H, int index, const char *key)
-{
-	/* Looked for, not looked up: a key to look up might not fit. */
-	lua_pushnil(H);
-	while (lua_next(H, index)) {
-		if (lua_type(H, -2) == LUA_TSTRING &&
-		    strcmp(lua_tostring(H, -2), key) == 0) {
-			lua_remove(H, -2);
-			return true;
-		}
-		lua_pop(H, 1);
-	}
-	return false;
-}
-
-static void push_lower(lua_State *B, const char *s, size_t size)
-{
-	luaL_Buffer buffer;
-	char *out = luaL_buffinitsize(B, &buffer, size);
-
-	for (size_t i = 0; i < size; i++)
-		out[i] = s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] + 32) : s[i];
-	luaL_pushresultsize(&buffer, size);
-}
-
-/*
- * The pair {name=, value=} on top of the host goes into the table on top, and
- * to @at and behind of the list below it.
- */
-static void add_header(lua_State *B, lua_State *H, lua_Integer at)
-{
-	int pair = lua_gettop(H);
-	const char *name, *value;
-	size_t name_size, value_size;
-
-	if (!lua_istable(H, pair) || !host_field(H, pair, "name") ||
-	    !host_field(H, pair, "value") || lua_type(H, -2) != LUA_TSTRING ||
-	    lua_type(H, -1) != LUA_TSTRING)
-		luaL_error(B, "the host's headers are no list of pairs");
-	name = lua_tolstring(H, -2, &name_size);
-	value = lua_tolstring(H, -1, &value_size);
-	lua_pushlstring(B, name, name_size);
-	lua_rawseti(B, -3, at);
-	push_lower(B, name, name_size);
-	lua_pushlstring(B, value, value_size);
-	lua_pushvalue(B, -1);
-	lua_rawseti(B, -5, at + 1);
-	lua_pushvalue(B, -2);
-	if (lua_rawget(B, -4) == LUA_TNIL) {
-		lua_pop(B, 1);
-	} else {
-		lua_insert(B, -2);
-		lua_pushliteral(B, ", ");
-		lua_insert(B, -2);
-		lua_concat(B, 3);
-	}
-	lua_rawset(B, -3);
-	lua_settop(H, pair);
-}
-
-static void in_headers(lua_State *B, lua_State *H, int index)
-{
-	lua_Integer n = (lua_Integer)lua_rawlen(H, index);
-
-	lua_createtable(B, (int)n * 2, 0);
-	lua_newtable(B);
-	for (lua_Integer i = 1; i <= n; i++) {
-		lua_rawgeti(H, index, i);
-		add_header(B, H, 2 * i - 1);
-		lua_pop(H, 1);
-	}
-	box_view_new(B, "headers", BOX_VIEW_HEADERS | BOX_VIEW_ENDS, NULL);
-	lua_insert(B, -2);
-	box_view_list(B);
-}
-
-/* As in_table(), with `headers` made what policies read; its source of a body.
- */
-static struct body_source *in_subject(lua_State *B, lua_State *H, int index)
-{
-	struct body_source *source = NULL;
-
-	lua_newtable(B);
-	lua_pushnil(H);
-	while (lua_next(H, index)) {
-		if (lua_islightuserdata(H, -1)) {
-			source = lua_touserdata(H, -1);
-			lua_pop(H, 1);
-			continue;
-		}
-		in_value(B, H, lua_gettop(H) - 1, 1);
-		if (lua_istable(H, -1) && lua_type(H, -2) == LUA_TSTRING &&
-		    strcmp(lua_tostring(H, -2), "headers") == 0)
-			in_headers(B, H, lua_gettop(H));
-		else
-			in_value(B, H, lua_gettop(H), 1);
-		lua_rawset(B, -3);
-		lua_pop(H, 1);
-	}
-	return source;
-}
-
-static const char *const conn_fields[] = {
-	"host", "port", "protocol", "command", "commandId", "process", NULL,
-};
-
-static const char *const request_fields[] = {
-	"method", "scheme", "host",    "port", "path",	  "query", "url",
-	"target", "sni",    "process", "conn", "headers", NULL,
-};
-
-static const char *const response_fields[] = { "status", "headers", NULL };
-
-void box_copy_subject(lua_State *B, lua_State *H, int index,
-		      enum box_shape shape)
-{
-	static const struct {
-		const char *name;
-		unsigned int flags;
-		const char *const *fields;
-	} shapes[] = {
-		[BOX_PLAIN] = { NULL, 0, NULL },
-		[BOX_CONN] = { "conn", BOX_VIEW_STRICT, conn_fields },
-		[BOX_REQUEST] = { "req", BOX_VIEW_STRICT | BOX_VIEW_METHODS,
-				  request_fields },
-		[BOX_RESPONSE] = { "res", BOX_VIEW_STRICT | BOX_VIEW_METHODS,
-				   response_fields },
-	};
-	struct body_source *source;
-
-	luaL_checkstack(B, 10, NULL);
-	if (!lua_istable(H, index)) {
-		in_value(B, H, index, 0);
-		return;
-	}
-	if (!lua_checkstack(H, 8))
-		luaL_error(B, "the host's stack is full");
-	if (shape == BOX_HEADERS) {
-		in_headers(B, H, index);
-		return;
-	}
-	source = in_subject(B, H, index);
-	box_view_new(B, shapes[shape].name, shapes[shape].flags | BOX_VIEW_ENDS,
-		     shapes[shape].fields);
-	box_view_attach(B, source);
 }

@@ -12,15 +12,6 @@
 #define BOX_MAX_DEPTH 64
 #define BOX_MAX_NODES 1000000
 
-/** How an argument of a callback looks to it. */
-enum box_shape {
-	BOX_PLAIN, /* a read-only table */
-	BOX_CONN,
-	BOX_REQUEST,
-	BOX_RESPONSE,
-	BOX_HEADERS, /* a list of {name=, value=}, read by name */
-};
-
 /** struct box_fn - the host's handle of a policy's function */
 struct box_fn {
 	struct box *box;
@@ -38,10 +29,6 @@ struct box_fn {
  * plain data.
  */
 void box_copy_in(lua_State *B, lua_State *H, int index);
-
-/** box_copy_subject - box_copy_in() for an argument of a callback */
-void box_copy_subject(lua_State *B, lua_State *H, int index,
-		      enum box_shape shape);
 
 /**
  * box_check_out - is the value at @index of the box plain data?

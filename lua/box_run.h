@@ -10,6 +10,7 @@
 #include "lua/box_copy.h"
 #include "lua/box_require.h"
 #include "lua/box_state.h"
+#include "lua/box_subject.h"
 
 #define BOX_MAX_ARGS 4
 

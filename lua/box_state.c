@@ -17,7 +17,7 @@
 #define REFUSAL_COST 10000 /* a refused allocation cost a full collection */
 
 const char box_key_functions, box_key_loaded, box_key_views, box_key_srt,
-	box_key_thread, box_key_waits;
+	box_key_thread, box_key_waits, box_key_names;
 
 static bool refuses(struct box *b, size_t grow)
 {

@@ -95,14 +95,15 @@ struct box {
 
 /* Keys of the box's registry, by address. */
 extern const char box_key_functions, box_key_loaded, box_key_views, box_key_srt,
-	box_key_thread, box_key_waits;
+	box_key_thread, box_key_waits, box_key_names;
 
 /* User values of the host's userdata. */
 enum {
 	BOX_UV_PRESET = 1,
 	BOX_UV_LOG,
 	BOX_UV_SANDBOX, /* keeps @questions alive */
-	BOX_UV_COUNT = BOX_UV_SANDBOX,
+	BOX_UV_NAMES,	/* of the fields of subjects */
+	BOX_UV_COUNT = BOX_UV_NAMES,
 };
 
 /** box_of - the box that a thread of it belongs to */

@@ -185,7 +185,8 @@ static void read_step(struct plan_reader *r, int index, void *out)
 	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
 	lua_pop(r->L, 1);
 	step->target = text_field(r, index, "target", true);
-	step->source = text_field(r, index, "source", step->kind == MOUNT_BIND);
+	if (step->kind == MOUNT_BIND)
+		step->source = text_field(r, index, "source", true);
 	step->directory = flag_at(r, index, "directory");
 	step->read_only = flag_at(r, index, "readOnly");
 	if (step->kind == MOUNT_SCAFFOLD)
@@ -215,7 +216,7 @@ static void read_rule(struct plan_reader *r, int index, void *out)
 
 	rule->call = text_field(r, index, "call", true);
 	rule->notify = flag_at(r, index, "notify");
-	if (!rule->notify)
+	if (!rule->notify || flag_at(r, index, "errno"))
 		rule->error = (int)integer_at(r, index, "errno");
 	args = list_field(r, index, "args", read_arg, sizeof(*args),
 			  &rule->arg_count);
@@ -299,6 +300,15 @@ static void read_redirect(struct plan_reader *r, int index,
 	redirect->v6 = text_field(r, index, "v6", true);
 }
 
+static void read_watch(struct plan_reader *r, int index,
+		       struct watch_table *watch)
+{
+	watch->on = true;
+	watch->reads = flag_at(r, index, "reads");
+	watch->asks = flag_at(r, index, "asks");
+	watch->needed = flag_at(r, index, "needed");
+}
+
 static void read_fd(struct plan_reader *r, int index, void *out)
 {
 	*(int *)out = (int)luaL_checkinteger(r->L, index);
@@ -329,6 +339,7 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	plan->files = list_field(r, index, "files", read_file,
 				 sizeof(*plan->files), &plan->file_count);
 	plan->filter = text_field(r, index, "filter", false);
+	plan->notify_filter = text_field(r, index, "notifyFilter", false);
 	if (!plan->filter)
 		plan->rules =
 			list_field(r, index, "seccomp", read_rule,
@@ -338,6 +349,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	lua_pop(L, 1);
 	if (lua_getfield(L, index, "sockets") != LUA_TNIL)
 		plan_read_sockets(r, lua_gettop(L), &plan->sockets);
+	lua_pop(L, 1);
+	if (lua_getfield(L, index, "watch") != LUA_TNIL)
+		read_watch(r, lua_gettop(L), &plan->watch);
 	lua_pop(L, 1);
 	plan->notify = list_field(r, index, "notify", read_rule,
 				  sizeof(*plan->notify), &plan->notify_count);

@@ -122,7 +122,7 @@ static bool take_head(struct client *client, struct exchange *exchange,
 
 	exchange->head = malloc(size);
 	exchange->headers =
-		calloc(fields ? fields : 1, sizeof(*exchange->headers));
+		malloc((fields ? fields : 1) * sizeof(*exchange->headers));
 	if (!exchange->head || !exchange->headers)
 		return false;
 	memcpy(exchange->head, stream_input(&client->stream).data, size);

@@ -70,14 +70,18 @@ static void add_authority(struct pbuf *out, const struct exchange *exchange)
 	const char *host = exchange->host;
 	bool v6 = strchr(host, ':') != NULL;
 
-	pbuf_format(out, "%s%s%s", v6 ? "[" : "", host, v6 ? "]" : "");
-	if (exchange->request.port != standard_port(exchange))
-		pbuf_format(out, ":%u", exchange->request.port);
+	pbuf_string(out, v6 ? "[" : "");
+	pbuf_string(out, host);
+	pbuf_string(out, v6 ? "]" : "");
+	if (exchange->request.port != standard_port(exchange)) {
+		pbuf_string(out, ":");
+		pbuf_number(out, exchange->request.port);
+	}
 }
 
 static void add_host(struct pbuf *out, const struct exchange *exchange)
 {
-	pbuf_format(out, "Host: ");
+	pbuf_string(out, "Host: ");
 	add_authority(out, exchange);
 	pbuf_add(out, "\r\n", 2);
 }
@@ -132,21 +136,23 @@ static void add_request_line(struct pbuf *out, const struct exchange *exchange,
 	pbuf_text_add(out, request->method);
 	pbuf_add(out, " ", 1);
 	if (exchange->by_parent) {
-		pbuf_format(out, "http://");
+		pbuf_string(out, "http://");
 		add_authority(out, exchange);
 	}
 	add_target(out, exchange, verdict);
-	pbuf_format(out, " HTTP/1.1\r\n");
+	pbuf_string(out, " HTTP/1.1\r\n");
 }
 
 void head_add_framing(struct pbuf *out, enum http1_framing framing,
 		      uint64_t length)
 {
 	if (framing == HTTP1_CHUNKED)
-		pbuf_format(out, "Transfer-Encoding: chunked\r\n");
-	else if (framing == HTTP1_LENGTH)
-		pbuf_format(out, "Content-Length: %llu\r\n",
-			    (unsigned long long)length);
+		pbuf_string(out, "Transfer-Encoding: chunked\r\n");
+	if (framing != HTTP1_LENGTH)
+		return;
+	pbuf_string(out, "Content-Length: ");
+	pbuf_number(out, length);
+	pbuf_string(out, "\r\n");
 }
 
 /* Of the fields that are forwarded, those which we write ourselves. */
@@ -213,10 +219,10 @@ static void add_connection(struct pbuf *out,
 			   const struct http1_request *request)
 {
 	if (request->websocket)
-		pbuf_format(out, "Connection: Upgrade\r\n"
+		pbuf_string(out, "Connection: Upgrade\r\n"
 				 "Upgrade: websocket\r\n\r\n");
 	else if (request->trailers)
-		pbuf_format(out, "TE: trailers\r\nConnection: TE\r\n\r\n");
+		pbuf_string(out, "TE: trailers\r\nConnection: TE\r\n\r\n");
 	else
 		pbuf_add(out, "\r\n", 2);
 }

@@ -3,14 +3,29 @@
 #include "proxy/http1.h"
 #include "proxy/http1_private.h"
 
+/* Most bytes are neither ends of lines nor refused: they only count. */
+static void skip_plain(struct http1_scan *scan, const char *data, size_t end)
+{
+	size_t run = http1_plain(data + scan->at, end - scan->at);
+
+	scan->line += run;
+	scan->at += run;
+}
+
 ssize_t http1_scan(struct http1_scan *scan, const char *data, size_t size,
 		   size_t limit, struct http1_refusal *refusal)
 {
 	for (; scan->at < size; scan->at++) {
-		unsigned char byte = (unsigned char)data[scan->at];
+		bool many = scan->lines > HTTP1_HEADERS_MAX + 1;
 		const char *wrong = NULL;
+		unsigned char byte;
 
-		if (scan->at >= limit || scan->lines > HTTP1_HEADERS_MAX + 1) {
+		if (!scan->carriage && !many && scan->at < limit)
+			skip_plain(scan, data, size < limit ? size : limit);
+		if (scan->at == size)
+			return 0;
+		byte = (unsigned char)data[scan->at];
+		if (scan->at >= limit || many) {
 			http1_refuse(refusal, 431, "the head is too large");
 			return -1;
 		}

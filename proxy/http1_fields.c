@@ -11,23 +11,53 @@ bool http1_token(struct proxy_text text)
 		unsigned char byte = (unsigned char)text.data[i];
 		unsigned char lower = byte | 0x20;
 
-		if (!(byte >= '0' && byte <= '9') &&
-		    !(lower >= 'a' && lower <= 'z') &&
+		if (!(lower >= 'a' && lower <= 'z') &&
+		    !(byte >= '0' && byte <= '9') && byte != '-' &&
 		    !memchr(marks, byte, sizeof(marks) - 1))
 			return false;
 	}
 	return text.size > 0;
 }
 
+static bool is_control(unsigned char byte)
+{
+	return byte < 0x20 || byte == 0x7f;
+}
+
+/* Is any of eight bytes one? The high bit of each that is, at least, is set. */
+static uint64_t controls(uint64_t bytes)
+{
+	const uint64_t each = 0x0101010101010101;
+	uint64_t del = bytes ^ each * 0x7f;
+
+	return (((bytes - each * 0x20) & ~bytes) | ((del - each) & ~del)) &
+	       each * 0x80;
+}
+
+size_t http1_plain(const char *data, size_t size)
+{
+	size_t at = 0;
+	uint64_t eight;
+
+	for (; at + sizeof(eight) <= size; at += sizeof(eight)) {
+		memcpy(&eight, data + at, sizeof(eight));
+		if (controls(eight))
+			break;
+	}
+	while (at < size && !is_control((unsigned char)data[at]))
+		at++;
+	return at;
+}
+
 bool http1_value(struct proxy_text text)
 {
-	for (size_t i = 0; i < text.size; i++) {
-		unsigned char byte = (unsigned char)text.data[i];
+	size_t at = http1_plain(text.data, text.size);
 
-		if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
-			return false;
+	while (at < text.size && text.data[at] == '\t') {
+		at++;
+		at += http1_plain(text.data + at, text.size - at);
 	}
-	return true;
+	return at == text.size;
 }
 
 static bool is_blank(char byte)
@@ -49,10 +79,18 @@ struct proxy_text http1_trim(struct proxy_text text)
 /* Cuts the next CRLF line off @rest. */
 bool http1_line(struct proxy_text *rest, struct proxy_text *line)
 {
-	const char *end = memmem(rest->data, rest->size, "\r\n", 2);
+	const char *end = NULL, *from = rest->data;
+	size_t left = rest->size;
 
+	while ((end = left ? memchr(from, '\n', left) : NULL)) {
+		if (end > rest->data && end[-1] == '\r')
+			break;
+		left -= (size_t)(end + 1 - from);
+		from = end + 1;
+	}
 	if (!end)
 		return false;
+	end--;
 	*line = (struct proxy_text){ rest->data, (size_t)(end - rest->data) };
 	rest->data = end + 2;
 	rest->size -= line->size + 2;

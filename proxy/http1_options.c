@@ -88,10 +88,16 @@ static const char *const hop_by_hop[] = {
 	"transfer-encoding", "upgrade",	   NULL
 };
 
+/* By its first letter most names are none of hop_by_hop[], nor "proxy-". */
+static bool may_be_hop_by_hop(struct proxy_text name)
+{
+	return name.size && memchr("cktup", name.data[0] | 0x20, 5);
+}
+
 bool http1_hop_by_hop(struct proxy_text name,
 		      const struct proxy_header *headers, size_t count)
 {
-	return is_listed(name, hop_by_hop) ||
+	return (may_be_hop_by_hop(name) && is_listed(name, hop_by_hop)) ||
 	       http1_lists_option(headers, count, name);
 }
 

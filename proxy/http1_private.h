@@ -20,6 +20,9 @@ struct http1_frame {
 	bool has_length;
 };
 
+/** http1_plain() - how many bytes at the front are no control bytes */
+size_t http1_plain(const char *data, size_t size);
+
 /** http1_trim() - without blanks at both ends */
 struct proxy_text http1_trim(struct proxy_text text);
 

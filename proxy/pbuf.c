@@ -8,7 +8,7 @@
 
 enum { PBUF_FIRST = 512 };
 
-static bool pbuf_reserve(struct pbuf *buffer, size_t more)
+bool pbuf_reserve(struct pbuf *buffer, size_t more)
 {
 	size_t wanted = buffer->size + more, capacity;
 	char *memory;
@@ -35,17 +35,16 @@ static bool pbuf_reserve(struct pbuf *buffer, size_t more)
 	return true;
 }
 
-void pbuf_add(struct pbuf *buffer, const char *data, size_t size)
+void pbuf_number(struct pbuf *buffer, unsigned long long number)
 {
-	if (!size || !pbuf_reserve(buffer, size))
-		return;
-	memcpy(buffer->memory + buffer->start + buffer->size, data, size);
-	buffer->size += size;
-}
+	char digits[24];
+	size_t at = sizeof(digits);
 
-void pbuf_text_add(struct pbuf *buffer, struct proxy_text text)
-{
-	pbuf_add(buffer, text.data, text.size);
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	pbuf_add(buffer, digits + at, sizeof(digits) - at);
 }
 
 void pbuf_format(struct pbuf *buffer, const char *format, ...)

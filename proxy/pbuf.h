@@ -28,11 +28,33 @@ static inline struct proxy_text pbuf_text(const struct pbuf *buffer)
 				    buffer->size };
 }
 
+/** pbuf_reserve() - room for more; false and @failed on lack of memory */
+bool pbuf_reserve(struct pbuf *buffer, size_t more);
+
 /** pbuf_add() - append; on lack of memory sets @failed */
-void pbuf_add(struct pbuf *buffer, const char *data, size_t size);
+static inline void pbuf_add(struct pbuf *buffer, const char *data, size_t size)
+{
+	if (!size || (buffer->start + buffer->size + size > buffer->capacity &&
+		      !pbuf_reserve(buffer, size)))
+		return;
+	memcpy(buffer->memory + buffer->start + buffer->size, data, size);
+	buffer->size += size;
+}
 
 /** pbuf_text_add() - append a text */
-void pbuf_text_add(struct pbuf *buffer, struct proxy_text text);
+static inline void pbuf_text_add(struct pbuf *buffer, struct proxy_text text)
+{
+	pbuf_add(buffer, text.data, text.size);
+}
+
+/** pbuf_string() - append a C string */
+static inline void pbuf_string(struct pbuf *buffer, const char *string)
+{
+	pbuf_add(buffer, string, strlen(string));
+}
+
+/** pbuf_number() - append a number in decimal digits */
+void pbuf_number(struct pbuf *buffer, unsigned long long number);
 
 /** pbuf_format() - append formatted text, at most 511 bytes of it */
 void pbuf_format(struct pbuf *buffer, const char *format, ...)

@@ -9,7 +9,7 @@ static void parse_response(struct client *client, struct proxy_text head)
 	struct exchange *exchange = client->exchange;
 	size_t fields = http1_fields(&exchange->scan);
 	struct proxy_header *headers =
-		calloc(fields ? fields : 1, sizeof(*headers));
+		malloc((fields ? fields : 1) * sizeof(*headers));
 	struct http1_response response;
 	struct http1_refusal refusal = { 502, "out of memory" };
 	char cause[128];

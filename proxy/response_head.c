@@ -48,7 +48,9 @@ static void add_status_line(struct pbuf *out,
 			    const struct http1_response *response,
 			    unsigned int status)
 {
-	pbuf_format(out, "HTTP/1.1 %u ", status);
+	pbuf_string(out, "HTTP/1.1 ");
+	pbuf_number(out, status);
+	pbuf_string(out, " ");
 	if (status == response->status) {
 		pbuf_text_add(out, response->phrase);
 		pbuf_add(out, "\r\n", 2);
@@ -59,7 +61,7 @@ static void add_status_line(struct pbuf *out,
 
 static void become_tunnel(struct client *client)
 {
-	pbuf_format(&client->stream.out, "Connection: Upgrade\r\n"
+	pbuf_string(&client->stream.out, "Connection: Upgrade\r\n"
 					 "Upgrade: websocket\r\n");
 	client->exchange->started = true;
 	client->exchange->response = RESPONSE_BODY;
@@ -145,7 +147,7 @@ static void add_framing(struct client *client,
 	else if (!body && response->has_length && status != 204)
 		head_add_framing(out, HTTP1_LENGTH, response->length);
 	if (exchange->close_after)
-		pbuf_format(out, "Connection: close\r\n");
+		pbuf_string(out, "Connection: close\r\n");
 	pbuf_add(out, "\r\n", 2);
 }
 

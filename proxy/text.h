@@ -37,8 +37,10 @@ static inline bool proxy_text_equal(struct proxy_text text, const char *other)
 /** proxy_text_same() - same but for the case of ASCII letters */
 static inline bool proxy_text_same(struct proxy_text a, struct proxy_text b)
 {
+	/* Most that are of one length differ at once. */
 	return a.size == b.size &&
-	       (a.size == 0 || strncasecmp(a.data, b.data, a.size) == 0);
+	       (a.size == 0 || (((a.data[0] ^ b.data[0]) & ~0x20) == 0 &&
+				strncasecmp(a.data, b.data, a.size) == 0));
 }
 
 /** proxy_text_is() - proxy_text_same() against a C string */

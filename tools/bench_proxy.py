@@ -54,6 +54,7 @@ POLICY = """return {
 NGINX = """daemon off; worker_processes 1; worker_rlimit_nofile 20000; pid %(dir)s/%(name)s.pid; error_log /dev/null crit;
 events { worker_connections 20000; }
 http { access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; client_header_timeout 600s; sendfile on;
+  open_file_cache max=16 inactive=600s; open_file_cache_valid 600s;
   client_body_temp_path %(dir)s/b; proxy_temp_path %(dir)s/p; fastcgi_temp_path %(dir)s/f; uwsgi_temp_path %(dir)s/u;
   scgi_temp_path %(dir)s/s;
   server { listen %(listen)s backlog=4096; %(server)s } }
@@ -210,20 +211,33 @@ class Bench:
         print(f"filterRequest: {part.get('call')} us a call into the policy's box (wanted: 5 at most),"
               f" {part.get('decision')} us the whole decision with building the question (by Debian's lua5.4)")
 
-    def idle(self):
-        argv = self.ways["srt-lua"]([self.client, "idle", "@PORT@", self.authority, "@AUTH@", str(IDLE)])
+    def resident(self, count, *words):
+        """KiB of the host process while the client holds that many connections; None where it can't open them."""
+        argv = self.ways["srt-lua"]([self.client, "idle", "@PORT@", self.authority, "@AUTH@", *words, str(count)])
         process = subprocess.Popen(argv, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.DEVNULL)
         try:
-            if process.stdout.readline() != b"open %d\n" % IDLE:
-                print("idle tunnels: not measured: they could not be opened (ulimit -Hn 20000 is needed)")
-                return
+            if process.stdout.readline() != b"open %d\n" % count:
+                return None
             with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
-                resident = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+                return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
         finally:
             process.stdin.close()
             process.wait()
+
+    def idle(self):
+        resident = self.resident(IDLE)
+        if resident is None:
+            print("idle tunnels: not measured: they could not be opened (ulimit -Hn 20000 is needed)")
+            return
         print(f"{IDLE} idle tunnels: {resident / 1024:.1f} MiB resident in the host process (wanted: 80 at most)")
+
+    def figures(self):
+        self.requests()
+        self.tunnel()
+        self.connects()
+        self.filter()
+        self.idle()
 
     def close(self):
         for process in self.processes:
@@ -245,19 +259,18 @@ def tell(title, got, wanted, form):
         print(f"  {way:<16} {form.format(value):>10}{note}")
 
 
-def main(folder, binary, runs):
+def show(bench):
     """Prints all figures; a problem where nothing can be measured."""
-    bench = Bench(folder, binary, runs)
     try:
         problem = bench.prepare()
         if problem:
             return problem
-        print(f"medians of {runs} runs in turns:")
-        bench.requests()
-        bench.tunnel()
-        bench.connects()
-        bench.filter()
-        bench.idle()
+        print(f"medians of {bench.runs} runs in turns:")
+        bench.figures()
     finally:
         bench.close()
     return None
+
+
+def main(folder, binary, runs):
+    return show(Bench(folder, binary, runs))

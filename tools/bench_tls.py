@@ -2,7 +2,6 @@
 """The figures of `tools/bench tls`: HTTPS through termination with a filter, beside other proxies that terminate."""
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -129,33 +128,13 @@ class Bench(bench_proxy.Bench):
         self.memory()
 
     def memory(self):
-        resident = {}
-        for count in (1, IDLE):
-            argv = self.ways["srt-lua"]([self.client, "idle", "@PORT@", self.authority, "@AUTH@", "@CA@", str(count)])
-            process = subprocess.Popen(argv, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                       stderr=subprocess.DEVNULL)
-            try:
-                if process.stdout.readline() != b"open %d\n" % count:
-                    print("memory of terminated connections: not measured: they could not be opened")
-                    return
-                with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
-                    resident[count] = int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
-            finally:
-                process.stdin.close()
-                process.wait()
-        each = (resident[IDLE] - resident[1]) / (IDLE - 1)
+        one, many = (self.resident(count, "@CA@") for count in (1, IDLE))
+        if one is None or many is None:
+            print("memory of terminated connections: not measured: they could not be opened")
+            return
+        each = (many - one) / (IDLE - 1)
         print(f"memory: {each:.1f} KiB a terminated connection (of {IDLE} idle ones; wanted: 96 at most)")
 
 
 def main(folder, binary, runs):
-    """Prints all figures; a problem where nothing can be measured."""
-    bench = Bench(folder, binary, runs)
-    try:
-        problem = bench.prepare()
-        if problem:
-            return problem
-        print(f"medians of {runs} runs in turns:")
-        bench.figures()
-    finally:
-        bench.close()
-    return None
+    return bench_proxy.show(Bench(folder, binary, runs))

@@ -4,27 +4,40 @@
 local out_path, tree = ...
 package.path = tree .. "/?.lua"
 local filter = require("srt.c.sandbox").filter
-local rules = require("backends.seccomp").rules
+local seccomp = require "backends.seccomp"
 local filter_key = require("backends.filter_key")
-local OPTIONS = filter_key.OPTIONS
 
 local lines, entries = {
   "/* Written by tools/filters.lua at build time. */",
   '#include "core/seccomp.h"',
 }, {}
 
-for bits = 0, (1 << #OPTIONS) - 1 do
-  local options = {}
-  for i, name in ipairs(OPTIONS) do options[name] = bits >> (i - 1) & 1 == 1 end
-  local bytes = filter(rules(options))
-  lines[#lines + 1] = ("static const struct sock_filter code%d[] = {"):format(bits)
+local function add(key, rules)
+  local bytes = filter(rules)
+  lines[#lines + 1] = ("static const struct sock_filter code%d[] = {"):format(#entries)
   for at = 1, #bytes, 8 do
     -- struct sock_filter, in the machine's own order: code, jt, jf, k.
     lines[#lines + 1] = ("{ %d, %d, %d, %dU },"):format(string.unpack("=I2BBI4", bytes, at))
   end
   lines[#lines + 1] = "};"
-  entries[#entries + 1] = ('{ "%s", %d, code%d },'):format(filter_key.of(options), #bytes // 8, bits)
+  entries[#entries + 1] = ('{ "%s", %d, code%d },'):format(key, #bytes // 8, #entries)
 end
+
+local function each(names, visit)
+  for bits = 0, (1 << #names) - 1 do
+    local options = {}
+    for i, name in ipairs(names) do options[name] = bits >> (i - 1) & 1 == 1 end
+    visit(options)
+  end
+end
+
+each(filter_key.OPTIONS, function(options)
+  -- Nothing is observed where namespaces may be made.
+  if not (options.nested and options.observe) then add(filter_key.of(options), seccomp.rules(options)) end
+end)
+each(filter_key.NOTIFIED, function(options)
+  if options.guard or options.observe then add(filter_key.notified(options), seccomp.notified(options)) end
+end)
 lines[#lines + 1] = "const struct seccomp_ready seccomp_ready[] = {"
 table.move(entries, 1, #entries, #lines + 1, lines)
 lines[#lines + 1] = "{ 0 },\n};\n"

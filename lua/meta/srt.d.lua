@@ -1,7 +1,8 @@
 ---@meta
 -- SPDX-License-Identifier: Apache-2.0
 -- luacheck: ignore
--- What policies can use, for editors. It is never run; spec/lua/box_srt_spec.lua compares it with the live table.
+-- What policies can use, for editors; tables.d.lua has the tables in srt. It is never run; spec/lua/box_srt_spec.lua
+-- compares it with the live table.
 
 ---Answers of callbacks and marks in lists; made by the functions below.
 ---@class srt.Answer
@@ -34,6 +35,13 @@
 ---@field command string of run --command-text; else the command's arguments
 ---@field commandId string of run --command-id; else as command
 ---@field process srt.Process|nil
+
+---An open that the lists deny, as filesystem.decideOpen gets it.
+---@class srt.Open
+---@field path string the real one
+---@field mode "read"|"write"
+---@field process srt.Process
+---@field command string
 
 ---A request that the proxy can read. Read-only; it ends with the callback.
 ---@class srt.Request
@@ -210,6 +218,7 @@ function srt.hmac(key, text) end
 ---@field setTarget string|srt.Secret|nil of a request: "/path?query", or a URL of the same scheme; a new host is decided as any other
 ---@field onResponse fun(status: integer, headers: srt.Headers)|nil of a request: told of its response; the answer is ignored
 ---@field status integer|nil of a response
+---@field session boolean|nil of decideOpen: that path and mode are not asked about again
 
 ---@param edits srt.Edits|nil
 ---@return srt.Answer
@@ -242,82 +251,3 @@ srt.pass = nil
 ---@param entry string
 ---@return srt.Answer
 function srt.remove(entry) end
-
-srt.base64 = {}
-
----@param bytes string|srt.Secret
----@return string|srt.Secret
-function srt.base64.encode(bytes) end
-
----@param text string
----@return string|nil bytes
----@return string|nil message
-function srt.base64.decode(text) end
-
-srt.git = {}
-
----While the policy is loaded only. The folder with .git at or above the directory (cwd unless told).
----@param dir string|nil
----@return string|nil
-function srt.git.toplevel(dir) end
-
----While the policy is loaded only. Names of remotes and the first URL of each.
----@param dir string|nil
----@return table<string, string>
-function srt.git.remotes(dir) end
-
-srt.json = {}
-
----null: in arrays and at the top; keys of objects with it are left out by decode.
----@type any
-srt.json.null = nil
-
----@param text string
----@return any value
----@return string|nil message
-function srt.json.decode(text) end
-
----A table with values at 1 to n, and an empty one, is an array; keys are sorted.
----@param value any
----@return string
-function srt.json.encode(value) end
-
-srt.log = {}
-
----@param ... any
-function srt.log.debug(...) end
-
----@param ... any
-function srt.log.info(...) end
-
----@param ... any
-function srt.log.warn(...) end
-
----@param ... any
-function srt.log.error(...) end
-
-srt.url = {}
-
----@class srt.Url
----@field scheme string lower case
----@field user string|nil
----@field host string lower case, no brackets
----@field port integer|nil the usual one where it is known
----@field path string "/" where there is none
----@field query string|nil
----@field fragment string|nil
-
----An absolute URL; what two readers could read in two ways is refused.
----@param text string
----@return srt.Url|nil
----@return string|nil message
-function srt.url.parse(text) end
-
----@param text string
----@return string
-function srt.url.encode(text) end
-
----@param text string
----@return string|nil
----@return string|nil message
-function srt.url.decode(text) end

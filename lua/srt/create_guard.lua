@@ -68,17 +68,11 @@ function create_guard.floats(pattern)
   return name ~= nil and not name:find("**", 1, true)
 end
 
-local function sorted(map)
-  local list = {}
-  for key in pairs(map) do list[#list + 1] = key end
-  table.sort(list)
-  return list
-end
-
 ---@param guard table of the decisions
 ---@return table guard as the plan has it
 function create_guard.table(guard)
-  local out = { paths = sorted(guard.paths), globs = {}, names = {}, skip = guard.skip, free = guard.free }
+  local exact = require("srt.tables").keys(guard.paths)
+  local out = { paths = exact, globs = {}, names = {}, skip = guard.skip, free = guard.free }
   for i, glob in ipairs(guard.globs) do
     out.globs[i] = { top = glob.top, pattern = glob.pattern, floating = create_guard.floats(glob.pattern) }
   end

@@ -123,13 +123,6 @@ local function each(self, values, key, read)
   return list
 end
 
-local function names(map)
-  local list = {}
-  for name in pairs(map) do list[#list + 1] = name end
-  table.sort(list)
-  return list
-end
-
 ---@class srt.credentials
 ---@field secrets table[] {name, source, env, path, command, hosts, origin}
 ---@field variables table[] {name, mode, hosts, origin}; hosts nil: all that are allowed
@@ -144,8 +137,10 @@ end
 ---@param values table merged keys
 ---@return srt.credentials
 function credentials.resolve(self, values)
-  local map, secrets = values.secrets and values.secrets.map or {}, {}
-  for _, name in ipairs(names(map)) do secrets[#secrets + 1] = secret(self, name, map[name]) end
+  local map, secrets = values.secrets and values.secrets.map, {}
+  for _, name in ipairs(map and require("srt.tables").keys(map) or {}) do
+    secrets[#secrets + 1] = secret(self, name, map[name])
+  end
   local plaintext = values["credentials.allowPlaintextInject"]
   local out = { secrets = secrets, variables = each(self, values, "credentials.envVars", variable),
     files = each(self, values, "credentials.files", file), plaintext = plaintext and plaintext.value or false,

@@ -185,12 +185,33 @@ function Decider:address(host, port, text)
   return reason and reason:gsub(ANY_NAME, host:gsub("%%", "%%%%"), 1), class
 end
 
+local OPEN = {}
+
+-- Everything of an allowing decision that a verdict has beside host and port. Most have nothing.
+local function is_plain(decision, reads)
+  return not (decision.set or decision.remove or decision.body or decision.target or decision.path or decision.via
+    or decision.status or decision.fill or decision.scrub or reads.terminate or reads.inspect or reads.refuseOpaque)
+    and decision.review == nil
+end
+
+---What srt.c.proxy is answered for a decision.
+---@param decision table
+---@return table|true verdict true, host and port where there is no more to it
+---@return string|nil host
+---@return integer|nil port
+function decide_net.answer(decision)
+  if decision.action == "allow" and is_plain(decision, decision.reads or OPEN) then
+    return true, decision.host, decision.port
+  end
+  return decide_net.wire(decision)
+end
+
 ---The verdict that srt.c.proxy takes for a decision. Whatever is no clear allow or answer is a denial.
 ---@param decision table
 ---@return table verdict of srt.c.proxy
 function decide_net.wire(decision)
   if decision.action == "allow" then
-    local reads = decision.reads or {}
+    local reads = decision.reads or OPEN
     return { allow = true, host = decision.host, port = decision.port, path = decision.path, target = decision.target,
       via = decision.via, set = decision.set, remove = decision.remove, body = decision.body, status = decision.status,
       review = decision.review, fill = decision.fill, scrub = decision.scrub, terminate = reads.terminate,

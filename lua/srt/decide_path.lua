@@ -15,15 +15,17 @@ local decide = {}
 local Rules = {}
 Rules.__index = Rules
 
-local find, sub = string.find, string.sub
+local byte, sub = string.byte, string.sub
+local D, P = ("dp"):byte(1, 2)
 
 -- Replaced by the sandbox's own: nothing of the host's shows there.
 local OWN = { ["/proc"] = true, ["/dev"] = true }
 
 --- Is path one of those that the sandbox has of its own?
 function decide.own(path)
-  local top = OWN[path] or find(path, "^/[pd][re][ov]")
-  return top and (OWN[path] or sub(path, 1, 6) == "/proc/" or sub(path, 1, 5) == "/dev/") or false
+  local first = byte(path, 2)
+  return (first == P and sub(path, 1, 6) == "/proc/") or (first == D and sub(path, 1, 5) == "/dev/")
+    or OWN[path] or false
 end
 
 local function put(map, path, entry)
@@ -74,6 +76,7 @@ end
 -- A link on the way to a protected path may not be replaced, nor a plain file
 -- that stands where a folder of the path would have to be.
 local function hold_way(rules, entry, resolved)
+  if not resolved.links[1] and not resolved.beneath then return end
   for _, link in ipairs(resolved.links) do
     if not decide.own(link.path) and rules:at(paths.parent(link.path)).write then
       put(rules.denyWrite, link.path, entry)
@@ -96,8 +99,8 @@ local function hold_special(rules, entry, path, kind)
   end
 end
 
-local function add_deny(rules, list, entry)
-  local resolved = paths.resolve(entry.path)
+local function add_deny(rules, list, entry, resolved)
+  resolved = resolved or paths.resolve(entry.path)
   hold_way(rules, entry, resolved)
   local held = list == "denyWrite" and places.held(resolved.real or resolved.missing or "/",
     resolved.type == "dir")
@@ -129,6 +132,11 @@ local function add_deny(rules, list, entry)
     rules.problems[#rules.problems + 1] = { entry = entry, text = ("can't be protected: it can't be looked at (%s)")
       :format(resolved.code) }
   end
+end
+
+local function add_denies(rules, list, entries)
+  local resolve = #entries > 0 and paths.resolver(entries)
+  for i, entry in ipairs(entries) do add_deny(rules, list, entry, resolve(i)) end
 end
 
 -- A file whose content is ours: it reads as what the entry says, and stays as it is.
@@ -185,9 +193,9 @@ function decide.compile(profile, ctx)
   end
   for _, entry in ipairs(lists.allowWrite) do add_allow(rules, "allowWrite", entry, ctx, roots) end
   for _, entry in ipairs(lists.allowRead) do add_allow(rules, "allowRead", entry, ctx, roots) end
-  for _, entry in ipairs(lists.denyRead) do add_deny(rules, "denyRead", entry) end
-  for _, entry in ipairs(lists.denyWrite) do add_deny(rules, "denyWrite", entry) end
-  for _, entry in ipairs(lists.hidden or {}) do add_deny(rules, "finalRead", entry) end
+  add_denies(rules, "denyRead", lists.denyRead)
+  add_denies(rules, "denyWrite", lists.denyWrite)
+  add_denies(rules, "finalRead", lists.hidden or {})
   for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)
@@ -215,84 +223,78 @@ function decide.restore(lists)
   return rules
 end
 
--- One step down: what the entries at path change in the state so far.
-local function step(rules, path, state)
+-- One step down: what the entries at path change in what holds above.
+local function step(rules, path, read, read_rule, allow_write, deny_write, final_read, final_write)
   local deny, allow, write = rules.denyRead[path], rules.allowRead[path], rules.allowWrite[path]
-  if deny then state.read, state.readRule = false, deny end
+  if deny then read, read_rule = false, deny end
   if allow then
-    state.read, state.readRule = true, allow
-  elseif write and not deny and not state.read then
-    state.read, state.readRule = true, write
+    read, read_rule = true, allow
+  elseif write and not deny and not read then
+    read, read_rule = true, write
   end
-  state.allowWrite = write or state.allowWrite
-  state.denyWrite = state.denyWrite or rules.denyWrite[path] or rules.guard and rules.guard.paths[path]
-  state.finalWrite = state.finalWrite or rules.finalWrite[path]
-  state.finalRead = state.finalRead or rules.finalRead[path]
+  return read, read_rule, write or allow_write,
+    deny_write or rules.denyWrite[path] or rules.guard and rules.guard.paths[path],
+    final_read or rules.finalRead[path], final_write or rules.finalWrite[path]
 end
 
-local function conclude(state)
-  local read = state.read and not state.finalRead
-  local write = read and state.allowWrite and not state.denyWrite and not state.finalWrite
-  return {
-    read = read, readRule = state.finalRead or state.readRule,
-    write = write and true or false,
-    writeRule = state.finalWrite or state.denyWrite or (not read and (state.finalRead or state.readRule))
-      or state.allowWrite,
-  }
-end
-
-local FIELDS = { "read", "readRule", "allowWrite", "denyWrite", "finalWrite", "finalRead" }
-
--- What all entries from "/" down to a path come to. Kept once the entries are
--- complete: paths come by the thousand in one folder.
+-- What all entries from "/" down to a path come to. Of folders it is kept once the entries are complete: paths come by
+-- the thousand in one folder.
 local function fold(rules, path)
-  local kept = rules.folds
-  if kept and kept[path] then return kept[path] end
-  local state = { read = true }
-  if path ~= "/" then
-    local above = fold(rules, paths.parent(path))
-    for _, name in ipairs(FIELDS) do state[name] = above[name] end
+  if path == "/" then return step(rules, "/", true) end
+  local folder, folds = paths.parent(path), rules.folds
+  if not folds then return step(rules, path, fold(rules, folder)) end
+  local above = folds[folder]
+  if not above then
+    above = { fold(rules, folder) }
+    folds[folder] = above
   end
-  step(rules, path, state)
-  if kept then kept[path] = state end
-  return state
+  return step(rules, path, above[1], above[2], above[3], above[4], above[5], above[6])
+end
+
+--- What holds at a real path; at() without a table, for those that ask of thousands.
+---@param path string absolute, without links
+---@return boolean read, boolean write, table? readRule, table? writeRule
+function Rules:holds(path)
+  local read, rule, allow, deny, final_read, final_write
+  local folds = self.folds
+  local above = folds and path ~= "/" and path ~= self.tempDir and not OWN[path] and folds[paths.parent(path)]
+  if above then -- it is no folder of ours: of these nothing is kept
+    read, rule, allow, deny, final_read, final_write =
+      step(self, path, above[1], above[2], above[3], above[4], above[5], above[6])
+  elseif self.tempDir and paths.below(path, self.tempDir) then
+    local own = { given = "TMPDIR", path = self.tempDir, builtin = "temporary directory" }
+    return true, true, own, own
+  elseif decide.own(path) then
+    return true, true
+  else
+    read, rule, allow, deny, final_read, final_write = fold(self, path)
+  end
+  read, rule = read and not final_read, final_read or rule
+  local write = read and allow and not deny and not final_write and true or false
+  return read, write, rule, final_write or deny or (not read and rule) or allow
 end
 
 --- What holds at a real path.
 ---@param path string absolute, without links
----@return {read: boolean, write: boolean, readRule: table?, writeRule: table?} not to be changed
+---@return {read: boolean, write: boolean, readRule: table?, writeRule: table?}
 function Rules:at(path)
-  if self.tempDir and paths.below(path, self.tempDir) then
-    local rule = { given = "TMPDIR", path = self.tempDir, builtin = "temporary directory" }
-    return { read = true, write = true, readRule = rule, writeRule = rule }
-  end
-  if decide.own(path) then return { read = true, write = true } end
-  local state = fold(self, path)
-  state.answer = state.answer or conclude(state)
-  return state.answer
+  local read, write, read_rule, write_rule = self:holds(path)
+  return { read = read, write = write, readRule = read_rule, writeRule = write_rule }
 end
 
 --- Every path at which something may change, sorted so that parents come first.
 ---@param more table<string, boolean>? further paths
 ---@return string[]
 function Rules:points(more)
-  -- "/" sorts below every byte of a name, so that /a/b comes before /a-b.
-  local names, keys = {}, {}
-  local function add(path)
-    local key = path:gsub("/", "\0")
-    if names[key] then return end
-    names[key] = path
-    keys[#keys + 1] = key
+  local list, count = { self.tempDir }, self.tempDir and 1 or 0
+  for _, map in ipairs { self.denyRead, self.allowRead, self.allowWrite, self.denyWrite, self.finalRead,
+    self.finalWrite, self.pinned, more } do
+    for path in next, map do
+      count = count + 1
+      list[count] = path
+    end
   end
-  for _, name in ipairs { "denyRead", "allowRead", "allowWrite", "denyWrite", "finalRead", "finalWrite" } do
-    for path in pairs(self[name]) do add(path) end
-  end
-  for path in pairs(self.pinned) do add(path) end
-  for path in pairs(more or {}) do add(path) end
-  if self.tempDir then add(self.tempDir) end
-  table.sort(keys)
-  for i, key in ipairs(keys) do keys[i] = names[key] end
-  return keys
+  return sys.treesort(list)
 end
 
 return decide

@@ -5,8 +5,11 @@ local schema = require("srt.schema")
 
 local profile = {}
 
+local find = string.find
+local paths -- a policy without paths has no use for it
+
 -- The callbacks of the network, in the order in which they are asked.
-profile.CALLBACKS = { "decideConnect", "filterRequest", "filterResponse" }
+profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
 
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
@@ -30,25 +33,27 @@ local function plain_list(values, key)
   return out
 end
 
+---Makes an item of a list the entry of a profile.
 ---@return table|nil entry {given=, path=, literal=, origin=}, or with pattern= in the place of path=
-local function path_entry(self, item, list)
-  local given, literal = item.value, false
+local function path_entry(self, entry, list)
+  local given, literal = entry.value, false
   if type(given) == "table" then
-    given, literal = given.path, true
+    given, literal, entry.literal = given.path, true, true
   end
-  local entry = { given = given, literal = literal, origin = item.origin }
+  entry.given = given
   local reason
-  if not literal and given:find("[*?%[]") then
+  if not literal and (find(given, "*", 1, true) or find(given, "?", 1, true) or find(given, "[", 1, true)) then
     local expand = require("srt.expand")
     entry.pattern, reason = expand.pattern(given, self.ctx, list)
     given = expand.strip(given, list)
     self.patterns = self.patterns or entry.pattern ~= nil
   end
   if not entry.pattern and not reason then
-    entry.path, reason = require("srt.paths").expand(given, self.ctx)
+    paths = paths or require("srt.paths")
+    entry.path, reason = paths.expand(given, self.ctx)
   end
   if reason then
-    self:problem(item.origin, ("%q: %s"):format(entry.given, reason))
+    self:problem(entry.origin, ("%q: %s"):format(entry.given, reason))
     return nil
   end
   return entry
@@ -168,11 +173,19 @@ local function network(self, values)
   return out
 end
 
----@return table {decideConnect, filterRequest, filterResponse = handles, origins = {[handle] = {file, line, key}}}
+---The key that a callback has in a policy.
+---@param name string
+---@return string
+function profile.callbackKey(name)
+  return (name == "decideOpen" and "filesystem." or "network.") .. name
+end
+
+---@return table {decideConnect, decideOpen, filterRequest, filterResponse = handles, origins = {[handle] = {file, line,
+--- key}}}
 local function callbacks(policy)
   local out, box = { origins = {} }, policy.box
   for _, name in ipairs(profile.CALLBACKS) do
-    local key, list = "network." .. name, {}
+    local key, list = profile.callbackKey(name), {}
     local v = policy.values[key]
     for i, entry in ipairs(v and v.chain or {}) do
       list[i] = entry.value
@@ -269,6 +282,7 @@ function profile.resolve(policy, ctx)
     limits = budget,
     unix = unix_sockets(self, values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
+    observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),

@@ -6,22 +6,6 @@ local domain = require("srt.domain")
 local proxy_url = {}
 
 local PORTS = { http = 80, https = 443, socks4 = 1080, socks4a = 1080, socks5 = 1080, socks5h = 1080, socks = 1080 }
-local BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
-local function base64(text)
-  local out = {}
-  for i = 1, #text, 3 do
-    local a, b, c = text:byte(i, i + 2)
-    local n = a << 16 | (b or 0) << 8 | (c or 0)
-    for shift = 18, 0, -6 do
-      local at = (n >> shift & 63) + 1
-      out[#out + 1] = BASE64:sub(at, at)
-    end
-    if not c then out[#out] = "=" end
-    if not b then out[#out - 1] = "=" end
-  end
-  return table.concat(out)
-end
 
 local function decoded(text)
   return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
@@ -65,7 +49,7 @@ end
 ---@param url table
 ---@return string|nil
 function proxy_url.basic(url)
-  return url.user and "Basic " .. base64(url.user .. ":" .. url.password) or nil
+  return url.user and "Basic " .. require("srt.base64").encode(url.user .. ":" .. url.password) or nil
 end
 
 ---host:port, with brackets where they belong.

@@ -79,7 +79,7 @@ local filesystem = section("What the command may read and write.", {
   allowGitConfig = flag("Lets .git/config be written.", { warn = "a command can name programs in .git/config that git "
     .. "runs outside of the sandbox" }),
   disabled = flag("Turns file rules off.", { warn = "no file is protected, but the policy itself" }),
-  decideOpen = later(node("function", "Decides an open that the lists deny.")),
+  decideOpen = node("function", "Decides an open that the lists deny."),
 })
 
 local tls_terminate = section("TLS termination.", {
@@ -186,8 +186,8 @@ schema.root = section("A policy.", {
   credentials = credentials,
   ignoreViolations = map(list("string"), "Violations that are not reported: part of a command, or \"*\", and parts of "
     .. "what was tried."),
-  observe = later(node("enum", "What is watched for reports.",
-    { values = { "writes", "all", "none" }, default = "writes", neutral = { none = true } })),
+  observe = node("enum", "What is watched for reports: denied writes, or reads as well.",
+    { values = { "writes", "all", "none" }, default = "writes" }),
   onViolation = node("function", "Told about each violation; false drops it."),
   env = section("The environment of the command.", {
     set = map("string", "Variables to set.", { name = true }),

@@ -17,7 +17,7 @@ end
 
 local WAYS = {
   concat = function(parts) return parts[1] .. parts[2] end,
-  base64 = function(parts) return require("srt.sentinel").base64(parts[1]) end,
+  base64 = function(parts) return require("srt.base64").encode(parts[1]) end,
   sha256 = function(parts) return hex(require("srt.c.secret").sha256(parts[1])) end,
   hmac = function(parts) return hex(require("srt.c.secret").hmac(parts[1], parts[2])) end,
 }

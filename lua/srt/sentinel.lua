@@ -44,29 +44,9 @@ function sentinel.new(value)
   return head .. random(upper and UPPER or ALL, #value - #head)
 end
 
-local BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-
----Base64 (RFC 4648, section 4).
----@param text string
----@return string
-function sentinel.base64(text)
-  local out = {}
-  for i = 1, #text, 3 do
-    local a, b, c = text:byte(i, i + 2)
-    local bits = a << 16 | (b or 0) << 8 | (c or 0)
-    for shift = 18, 0, -6 do
-      local at = (bits >> shift & 63) + 1
-      out[#out + 1] = BASE64:sub(at, at)
-    end
-    if not b then out[#out - 1] = "=" end
-    if not c then out[#out] = "=" end
-  end
-  return table.concat(out)
-end
-
 -- Of the base64 of a text that begins so many bytes behind a group's start, the digits that rest on it alone.
 local function inner(text, offset)
-  local whole = sentinel.base64(("\0"):rep(offset) .. text)
+  local whole = require("srt.base64").encode(("\0"):rep(offset) .. text)
   return whole:sub(offset == 0 and 1 or offset + 2, 8 * (#text + offset) // 6)
 end
 

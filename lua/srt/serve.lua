@@ -59,7 +59,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
         say(line_of(question, decision))
         if decision.detail then say(decision.detail) end
       end
-      return net.wire(decision)
+      return net.answer(decision)
     end,
     checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
     refused = function(...) reporter:add(require("srt.denials").refused(...)) end,

@@ -59,16 +59,15 @@ end
 ---@param text string
 ---@return table index {strings = {[text] = line}, names = {[name] = line}}; false where one stands in several lines
 function source.index(text)
-  local index, line, counted, pos = { strings = {}, names = {} }, 1, 1, 1
+  local index, line, pos = { strings = {}, names = {} }, 1, 1
+  local nl = text:find("\n", 1, true)
   while true do
     pos = text:find("[%a_\"'%[%-]", pos)
     if not pos then
       return index
     end
-    local nl = text:find("\n", counted, true)
     while nl and nl < pos do
-      line, counted = line + 1, nl + 1
-      nl = text:find("\n", counted, true)
+      line, nl = line + 1, text:find("\n", nl + 1, true)
     end
     local c = text:sub(pos, pos)
     if c == '"' or c == "'" then
@@ -176,6 +175,31 @@ function source.origin(doc, key, holder, field, literal)
     searches[origin] = name and { doc = doc, kind = "names", text = name } or nil
   end
   return origin
+end
+
+---The entries of a list, {value=, origin=}. There may be thousands, and few are ever asked where they came from: until
+---then an entry knows its place in the list only.
+---@param doc table
+---@param key string the list's
+---@param list table
+---@param literal_of fun(item: any): any
+---@return fun(i: integer): table makes an entry of list[i]
+function source.entries(doc, key, list, literal_of)
+  local meta = {}
+  function meta.__index(entry, name)
+    if name == "literal" then
+      return false -- of a path; the few others say so themselves
+    elseif name ~= "origin" then
+      return nil
+    end
+    local i = entry.place
+    entry.origin = source.origin(doc, ("%s[%d]"):format(key, i), list, i, literal_of(list[i]))
+    return entry.origin
+  end
+  return function(i)
+    -- With room for what becomes of it in a profile.
+    return setmetatable({ value = list[i], place = i, given = nil, path = nil }, meta)
+  end
 end
 
 ---Text of an origin for people: file:line, or file and key.

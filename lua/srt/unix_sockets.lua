@@ -90,17 +90,10 @@ function unix_sockets.add(rules, entries, planted)
   for _, entry in ipairs(entries) do add(rules, entry, planted) end
 end
 
-local function sorted(map)
-  local list = {}
-  for key in pairs(map) do list[#list + 1] = key end
-  table.sort(list)
-  return list
-end
-
 ---@param sockets table of the decisions
 ---@return table sockets as the plan has it
 function unix_sockets.table(sockets)
-  local out = { paths = sorted(sockets.paths), globs = {} }
+  local out = { paths = require("srt.tables").keys(sockets.paths), globs = {} }
   for i, glob in ipairs(sockets.globs) do out.globs[i] = { top = glob.top, pattern = glob.pattern } end
   return out
 end

@@ -14,7 +14,9 @@ local expected, describe = kinds.expected, kinds.describe
 local Checker = {}
 Checker.__index = Checker
 
+---@param origin table or an entry of a list, which has one
 function Checker:fail(origin, message)
+  origin = origin.origin or origin
   self.errors[#self.errors + 1] = { origin = origin, key = origin.key, message = message }
 end
 
@@ -58,33 +60,33 @@ function Checker:length(node, v, origin)
   if not self:is_table(v, "list") then
     return self:wrong(node, v, origin) or nil
   end
-  local count, highest = 0, 0
+  local keys, count = 0, 0
+  for _ in pairs(v) do
+    keys = keys + 1
+  end
+  while v[count + 1] ~= nil do
+    count = count + 1
+  end
+  if keys == count then
+    return count
+  end
   for k in pairs(v) do
-    local i = math.type(k) == "integer" and k
-    if not i or i < 1 then
+    if math.type(k) ~= "integer" or k < 1 then
       self:fail(origin, ("expected %s, found a table with the key %s"):format(expected(node),
         type(k) == "string" and ("%q"):format(k) or tostring(k)))
       return nil
     end
-    count, highest = count + 1, math.max(highest, i)
   end
-  if count ~= highest then
-    local hole = 1
-    while v[hole] ~= nil do
-      hole = hole + 1
-    end
-    self:fail(origin, ("the list has a hole: entry %d is nil"):format(hole))
-    return nil
-  end
-  return count
+  self:fail(origin, ("the list has a hole: entry %d is nil"):format(count + 1))
+  return nil
 end
 
-function Checker:item_origin(node, list, i, origin)
-  local item = list[i]
-  if type(item) == "table" and node.item.type == "path" then
-    item = item.path
-  end
-  return self:origin(("%s[%d]"):format(origin.key, i), list, i, item)
+---@return fun(i: integer): table makes an entry of list[i]
+function Checker:entries(node, list, origin)
+  local is_path = node.item.type == "path"
+  return source.entries(self.doc, origin.key, list, function(item)
+    return is_path and type(item) == "table" and item.path or item
+  end)
 end
 
 function check.list(self, node, v, origin)
@@ -92,19 +94,22 @@ function check.list(self, node, v, origin)
   if not count then
     return false
   end
-  local entries = {}
+  local entries, filled = {}, 0
+  local entry_of, item_check = self:entries(node, v, origin), check[node.item.type]
   for i = 1, count do
-    local item, at = v[i], self:item_origin(node, v, i, origin)
+    local item, entry = v[i], entry_of(i)
     local removed
     if type(item) == "table" and not self.doc.places then
       removed = item["$remove"]
     end
     if removed ~= nil and type(removed) ~= "string" then
-      self:fail(at, ("srt.remove takes the text of an entry, found %s"):format(describe(removed, self.isfn)))
+      self:fail(entry, ("srt.remove takes the text of an entry, found %s"):format(describe(removed, self.isfn)))
     elseif removed then
-      entries[#entries + 1] = { remove = removed, origin = at }
-    elseif check[node.item.type](self, node.item, item, at) then
-      entries[#entries + 1] = { value = item, origin = at }
+      filled = filled + 1
+      entries[filled] = { remove = removed, origin = entry.origin }
+    elseif item_check(self, node.item, item, entry) then
+      filled = filled + 1
+      entries[filled] = entry
     end
   end
   return true, entries
@@ -159,7 +164,7 @@ function check.record(self, node, v, origin)
   if not self:is_table(v, "table") then
     return self:wrong(node, v, origin)
   end
-  self:fields(node, v, origin.key, function(child, value, _, at)
+  self:fields(node, v, (origin.origin or origin).key, function(child, value, _, at)
     check[child.type](self, child, value, at)
   end)
   return true

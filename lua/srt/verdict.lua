@@ -14,6 +14,11 @@ local ANSWERS = {
     deny = { reason = "text" },
     pass = {},
   },
+  decideOpen = {
+    allow = { session = "flag" },
+    deny = { reason = "text" },
+    pass = {},
+  },
   filterRequest = {
     allow = { setHeaders = "headers", removeHeaders = "names", setBody = "text", setTarget = "target",
       onResponse = "fn" },
@@ -30,7 +35,8 @@ local ANSWERS = {
 }
 
 -- How the box names what each callback gets.
-local SUBJECTS = { decideConnect = "conn", filterRequest = "request", filterResponse = "response" }
+local SUBJECTS = { decideConnect = "conn", decideOpen = "open", filterRequest = "request",
+  filterResponse = "response" }
 
 local NO_BODY = { [204] = true, [205] = true, [304] = true }
 
@@ -59,7 +65,7 @@ end
 
 local function fault(kind, cause)
   return { verdict = "deny", fault = true,
-    reason = verdict.reason(("network.%s: %s"):format(kind, cause)) }
+    reason = verdict.reason(("%s.%s: %s"):format(kind == "decideOpen" and "filesystem" or "network", kind, cause)) }
 end
 
 -- A text with a secret in it, where that may be. It is looked at when its value is there (srt.secret_edits).
@@ -98,6 +104,13 @@ function read.text(v, field, kind)
     return v
   elseif type(v) ~= "string" then
     return nil, ("%s must be a string, not %s"):format(field, describe(v))
+  end
+  return v
+end
+
+function read.flag(v, field)
+  if type(v) ~= "boolean" then
+    return nil, ("%s must be true or false, not %s"):format(field, describe(v))
   end
   return v
 end
@@ -200,12 +213,13 @@ local function read_answer(kind, answer)
   return {
     verdict = action, reason = reason ~= "" and reason or nil, status = fields.status, headers = fields.headers,
     body = action == "respond" and (fields.body or "") or fields.body or fields.setBody,
-    set = fields.setHeaders, remove = fields.removeHeaders, target = fields.setTarget, observer = fields.onResponse,
+    session = fields.session, set = fields.setHeaders, remove = fields.removeHeaders, target = fields.setTarget,
+    observer = fields.onResponse,
   }
 end
 
 ---Reads one callback's answer.
----@param kind "decideConnect"|"filterRequest"|"filterResponse"
+---@param kind "decideConnect"|"decideOpen"|"filterRequest"|"filterResponse"
 ---@param ok boolean whether the call itself went well
 ---@param first any its first result, or the error
 ---@param second any its second result
@@ -237,7 +251,7 @@ local function changes(answer)
 end
 
 ---Asks a chain of callbacks, base policies first. A denial or an answer ends it; else any allow allows.
----@param kind "decideConnect"|"filterRequest"|"filterResponse"
+---@param kind "decideConnect"|"decideOpen"|"filterRequest"|"filterResponse"
 ---@param chain any[] function handles
 ---@param call fun(fn: any, kind: string, subject: table, other: table|nil): boolean, any, any as box:call
 ---@param subject table what the callbacks get
@@ -247,8 +261,15 @@ end
 function verdict.chain(kind, chain, call, subject, other)
   local edits, collected, last = nil, nil, nil
   for _, fn in ipairs(chain) do
-    local answer = verdict.read(kind, call(fn, SUBJECTS[kind], subject, other))
-    answer.by = fn
+    local ok, first, second = call(fn, SUBJECTS[kind], subject, other)
+    local answer
+    -- Most say just this, and it is asked for every request.
+    if ok == true and first == true then
+      answer = { verdict = "allow", by = fn }
+    else
+      answer = verdict.read(kind, ok, first, second)
+      answer.by = fn
+    end
     if answer.verdict == "deny" or answer.verdict == "respond" then
       return answer
     elseif answer.verdict == "allow" then

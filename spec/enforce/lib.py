@@ -50,9 +50,12 @@ ONE_EACH = os.environ.get("SRT_ONE_USER") == "each" and not LONG
 
 
 def skip(reason, allowed=False):
-    """Skips a test; where everything must work, only what is allowed may be."""
+    """Skips a test; where everything must work, only what is allowed may be, and tools/test tells it."""
     if MUST_WORK and not allowed:
         raise AssertionError("must work, but would be skipped: " + reason)
+    if os.environ.get("SRT_SKIPPED"):
+        with open(os.environ["SRT_SKIPPED"], "a", encoding="utf-8") as told:
+            told.write(reason + "\n")
     raise unittest.SkipTest(reason)
 
 
@@ -61,6 +64,14 @@ def need(program):
     path = shutil.which(program)
     if not path:
         skip(program + " is not installed")
+    return path
+
+
+def has(program):
+    """Is a program there that part of a test wants? Where everything must work it has to be."""
+    path = shutil.which(program)
+    if MUST_WORK and not path:
+        raise AssertionError("must work, but %s is not installed" % program)
     return path
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from lib import LONG, PUBLIC, as_everyone, main, need
+from lib import LONG, PUBLIC, as_everyone, has, main, need
 from running import Running, arguments, state, tag, until
 
 CALLS = shutil.copy(pathlib.Path(__file__).with_name("calls.py"), PUBLIC)
@@ -303,7 +303,7 @@ class Kernel(Guard):
         shell.send("$S sh -c 'echo outer' >/dev/null; %s run $G -- sh -c 'echo he''llo >/dev/tty'\n" %
                    os.path.join(PUBLIC, "srt-lua"))
         shell.expect("hello")
-        if shutil.which("script"):
+        if has("script"):
             shell.send("%s run $G -- script -qc 'echo in''ner >/dev/tty' /dev/null\n" % os.path.join(PUBLIC, "srt-lua"))
             shell.expect("inner")
 

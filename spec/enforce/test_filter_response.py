@@ -2,10 +2,9 @@
 """filterResponse, stripResponseHeaders, and what streams, on the wire."""
 import gzip
 import re
-import shutil
 
 from filtering import Scripted, answer, bomb, chunks, cut, slowly
-from lib import as_everyone, main, need
+from lib import as_everyone, has, main, need
 from test_filter import Filter
 
 MIB = 1 << 20
@@ -288,7 +287,7 @@ class Responses(Filter):
             if not body then return false, why end
             if body:find("virus", 1, true) then return false, "a virus" end
             return srt.allow { setBody = body:gsub("hello", "goodbye") .. "" } end } }"""
-        node = "" if not shutil.which("node") else """; node -e '
+        node = "" if not has("node") else """; node -e '
             const http = require("http"), u = new URL(process.env.HTTP_PROXY);
             const r = http.request({ host: u.hostname, port: u.port, path: "http://{@}/echo", method: "POST",
               headers: { Host: "{@}", "Transfer-Encoding": "chunked" } }, res => { let s = "";

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs do their real work under a policy."""
 import os
-import shutil
 import subprocess
 
-from lib import BINARY, Case, as_everyone, main, need, skip
+from lib import BINARY, Case, as_everyone, has, main, need, skip
 
 WORK = '{ filesystem = { allowWrite = { "." } } }'
 
@@ -128,20 +127,20 @@ if (!isMainThread) parentPort.postMessage('worker'); else {
         script = "cat <<E; cat <<<word\nhere\nE\n"
         self.write("w/doc.sh", script)
         self.works("bash doc.sh", "here\nword\n")
-        if shutil.which("zsh"):
+        if has("zsh"):
             self.works("zsh -f doc.sh; zsh -fc 'echo $TMPPREFIX | grep -c srt-lua'", "here\nword\n1\n")
 
     @as_everyone
     def test_copies(self):
         self.sh("mkdir -p d/e; echo x >d/e/f; ln -s e/f d/l; chmod 750 d/e; touch -d '2001-02-03 04:05:06' d/e/f")
         self.works("cp -a d c; stat -c '%a %Y' d/e d/e/f | md5sum; stat -c '%a %Y' c/e c/e/f | md5sum; readlink c/l; diff -r d c")
-        if shutil.which("rsync"):
+        if has("rsync"):
             self.works("rsync -a d/ r/; diff -r d r")
 
     @as_everyone
     def test_shells(self):
         self.works("bash -c 'cat <<<here; cat < <(echo process); echo $((6*7))'", "here\nprocess\n42\n")
-        if shutil.which("zsh"):
+        if has("zsh"):
             self.works("zsh -fc 'cat <<<x; cat <(echo y)'", "x\ny\n")
         self.works("mktemp >/dev/null; d=$(mktemp -d); touch $d/f; rm -r $d; printf '%s\\n' 'a b' '$HOME' '*'", "a b\n$HOME\n*\n")
 

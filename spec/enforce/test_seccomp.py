@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The system call filter as a process inside meets it."""
 import os
-import shutil
 import socket
 
-from lib import Case, as_everyone, main, need, skip
+from lib import Case, as_everyone, has, main, need, skip
 
 UNIX, INET, INET6, NETLINK, PACKET, ALG, VSOCK = 1, 2, 10, 16, 17, 38, 40
 STREAM, DGRAM, RAW, SEQPACKET = 1, 2, 3, 5
@@ -81,7 +80,7 @@ for args in ((41, high | 1, 1, 0), (41, high | 1, high | 2, high), (41, 16, 3, h
     def test_programs_that_make_namespaces(self):
         for program in ("unshare -Ur true", "unshare -m true", "unshare -n true", "nsenter -t 1 -m true",
                         "bwrap --ro-bind / / true", "chroot / true"):
-            if shutil.which(program.split()[0]):
+            if has(program.split()[0]):
                 got = self.run_sh(program + "; echo $?", "{}")
                 self.assertNotEqual("0", got.out.strip(), (program, got))
 
@@ -126,7 +125,7 @@ for args in ((41, high | 1, 1, 0), (41, high | 1, high | 2, high), (41, 16, 3, h
         code = "import socket; print(socket.if_nameindex())"
         got = self.run_srt(["/usr/bin/python3", "-c", code], "{}")
         self.assertEqual("[(1, 'lo')]\n", got.out, got)
-        if shutil.which("ip"):
+        if has("ip"):
             got = self.run_sh("ip link add d type dummy; echo $?; ip addr add 10.9.9.9/8 dev lo; echo $?", "{}")
             self.assertNotIn("0\n", got.out.replace("10", ""), got)
 
@@ -186,7 +185,7 @@ print("fine")"""
                            '{ allowNestedUserNamespaces = true, filesystem = { allowWrite = { "." } } }')
         self.assertEqual("inside\n", got.out, got)
         self.assertFalse(os.path.exists(self.path("w/f")), "the inner one may not write")
-        if shutil.which("bwrap"):
+        if has("bwrap"):
             got = self.run_sh("bwrap --ro-bind / / true && echo ok; bwrap --bind / / sh -c 'echo x >../f'; cat /etc/hostname >f",
                               '{ allowNestedUserNamespaces = true, filesystem = { allowWrite = { "." } } }')
             self.assertIn("ok", got.out, got)

@@ -313,8 +313,7 @@ class Programs(Transparent):
 
     @as_everyone
     def test_static_musl(self):
-        if not os.path.exists("/usr/bin/musl-gcc"):
-            skip("musl-gcc is not installed", allowed=True)
+        need("musl-gcc")
         self.write("w/m.c", """#include <netdb.h>
             #include <stdio.h>
             #include <unistd.h>

@@ -223,7 +223,6 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    'observe = "all"', "filesystem = { decideOpen = print }",
     'backend = "bwrap"', "limits = { loadBytes = 5 }",
   }
   for _, text in ipairs(later) do

@@ -39,7 +39,7 @@ end
 --- A profile with these lists, enough for decisions and plans.
 function tree.profile(top, lists)
   local profile = { filesystem = {}, network = { enabled = false, allowed = {}, denied = {} }, env = {},
-    unix = { allowed = {} } }
+    unix = { allowed = {} }, observe = { mode = "none" }, callbacks = { decideOpen = {} } }
   for _, name in ipairs({ "denyRead", "allowRead", "allowWrite", "denyWrite", "masked" }) do
     local list = {}
     for i, given in ipairs(lists[name] or {}) do

@@ -647,7 +647,7 @@ static void test_failing_allocations(void **state)
 	      "local loaded = 0 for n = math.max(1, first - 60), first + 400 "
 	      "do\n"
 	      "  local ok, p = try(n, 1e9)\n"
-	      "  if ok and try(n, 1) then assert(loaded > 20, loaded) return "
+	      "  if ok and try(n, 1) then assert(loaded > 12, loaded) return "
 	      "end\n"
 	      "  if p then loaded = loaded + 1 end\n"
 	      "end error('allocations without end')\n");

@@ -907,11 +907,26 @@ static void test_connect_denied(void **state)
 
 /* Asks */
 
+/* The held question is answered; the connection that follows, its head read. */
+static int let_go(struct fixture *f)
+{
+	const struct proxy_verdict verdict = { .allow = true,
+					       .host = "127.0.0.1" };
+	struct proxy_ask *ask = f->held;
+	int origin;
+
+	assert_non_null(ask);
+	assert_int_equal(f->cancelled, 0);
+	f->held = NULL;
+	proxy_answer(ask, &verdict);
+	origin = accept_origin(f);
+	get_head(f, origin);
+	return origin;
+}
+
 static void test_held_answer(void **state)
 {
 	struct fixture *f = *state;
-	struct proxy_verdict verdict = { .allow = true, .host = "127.0.0.1" };
-	struct proxy_ask *ask;
 	int client = connect_to(f->port), origin;
 
 	f->answer = ANSWER_HELD;
@@ -922,13 +937,7 @@ static void test_held_answer(void **state)
 	/* The client's end behind a whole request is no abort. */
 	shutdown(client, SHUT_WR);
 	no_origin(f);
-	assert_non_null(f->held);
-	assert_int_equal(f->cancelled, 0);
-	ask = f->held;
-	f->held = NULL;
-	proxy_answer(ask, &verdict);
-	origin = accept_origin(f);
-	get_head(f, origin);
+	origin = let_go(f);
 	want(f, origin, "hello");
 	put(f, origin, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 	want(f, client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -1019,23 +1028,15 @@ static void test_abort_behind_much_unread(void **state)
 
 static void test_end_behind_much_unread(void **state)
 {
-	const struct proxy_verdict verdict = { .allow = true,
-					       .host = "127.0.0.1" };
 	struct fixture *f = *state;
 	static char data[MUCH];
-	struct proxy_ask *ask;
 	int client, origin;
 
 	f->answer = ANSWER_HELD;
 	client = pour(f, "Content-Length: 49152");
 	shutdown(client, SHUT_WR);
 	pass_time(f, 1500);
-	assert_int_equal(f->cancelled, 0);
-	ask = f->held;
-	f->held = NULL;
-	proxy_answer(ask, &verdict);
-	origin = accept_origin(f);
-	get_head(f, origin);
+	origin = let_go(f);
 	want_bytes(f, origin, data, sizeof(data));
 	put(f, origin, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 	want(f, client, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");

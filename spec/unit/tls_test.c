@@ -107,15 +107,24 @@ static void ask(struct peer *client, const char *path)
 	peer_puts(client, text);
 }
 
+/* A client has asked, and its server is there, before the handshake. */
+static struct peer *open_asked(struct fixture *f, struct peer **client,
+			       const char *path, struct authority *issuer,
+			       const char *name)
+{
+	int fd;
+
+	*client = open_client(f, &fd);
+	ask(*client, path);
+	return peer_server(f, fd, issuer, name);
+}
+
 /* Both sides are there, and one request has come through. */
 static struct peer *open_both(struct fixture *f, struct peer **client)
 {
-	int fd;
-	struct peer *origin;
+	struct peer *origin =
+		open_asked(f, client, "/first", theirs, "127.0.0.1");
 
-	*client = open_client(f, &fd);
-	ask(*client, "/first");
-	origin = peer_server(f, fd, theirs, "127.0.0.1");
 	peer_shake(origin);
 	want_in(peer_head(origin), "GET /first HTTP/1.1\r\n");
 	return origin;
@@ -170,6 +179,18 @@ static void test_pool(void **state)
 	peer_free(origin);
 }
 
+/* A client sends a request that goes nowhere. */
+static void want_refused(struct fixture *f, const char *request,
+			 const char *status)
+{
+	struct peer *client = open_client(f, NULL);
+
+	peer_puts(client, request);
+	want_in(peer_head(client), status);
+	close(accept_origin(f));
+	peer_free(client);
+}
+
 static void test_host(void **state)
 {
 	static const char *const bad[] = {
@@ -180,13 +201,8 @@ static void test_host(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct peer *client = open_client(f, NULL);
-
-		peer_puts(client, bad[i]);
-		want_in(peer_head(client), "HTTP/1.1 421 ");
+		want_refused(f, bad[i], "HTTP/1.1 421 ");
 		assert_int_equal(f->decided, i + 1);
-		close(accept_origin(f));
-		peer_free(client);
 	}
 }
 
@@ -207,12 +223,7 @@ static void test_bad_requests(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct peer *client = open_client(f, NULL);
-
-		peer_puts(client, rows[i].text);
-		want_in(peer_head(client), rows[i].status);
-		close(accept_origin(f));
-		peer_free(client);
+		want_refused(f, rows[i].text, rows[i].status);
 	}
 }
 
@@ -236,12 +247,10 @@ static void test_untrusted(void **state)
 	struct fixture *f = *state;
 
 	for (int i = 0; i < 2; i++) {
-		int fd;
-		struct peer *client = open_client(f, &fd), *origin;
+		struct peer *client, *origin;
 
-		ask(client, "/x");
-		origin = peer_server(f, fd, i ? theirs : ours,
-				     i ? "other.test" : "127.0.0.1");
+		origin = open_asked(f, &client, "/x", i ? theirs : ours,
+				    i ? "other.test" : "127.0.0.1");
 		while (peer_turn(origin))
 			;
 		want_in(peer_head(client), "HTTP/1.1 502 ");
@@ -281,20 +290,18 @@ static void test_origin_dies(void **state)
 	struct fixture *f = *state;
 
 	for (int turns = 0; turns < 8; turns++) {
-		int fd;
-		struct peer *client = open_client(f, &fd), *origin;
+		struct peer *client, *origin;
 
-		ask(client, "/x");
-		origin = peer_server(f, fd, theirs, "127.0.0.1");
+		origin = open_asked(f, &client, "/x", theirs, "127.0.0.1");
 		for (int i = 0; i < turns; i++) {
 			peer_turn(origin);
 			pass_time(f, 2);
 		}
 		if (turns % 2)
-			shutdown(fd, SHUT_WR);
+			shutdown(origin->fd, SHUT_WR);
 		else
-			reset(dup(fd));
-		close(fd);
+			reset(dup(origin->fd));
+		close(origin->fd);
 		origin->fd = open("/dev/null", O_RDONLY);
 		want_in(peer_head(client), "HTTP/1.1 502 ");
 		peer_free(client);

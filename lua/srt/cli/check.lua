@@ -4,6 +4,7 @@
 local report = require("srt.report")
 local schema = require("srt.schema")
 local source = require("srt.source")
+local tables = require("srt.tables")
 
 local check = {}
 
@@ -125,21 +126,14 @@ local function network(lines, profile, try)
   for _, item in ipairs(require("srt.ways").rows(net, try)) do lines[#lines + 1] = row_of(item) end
   add_block(lines, " terminated (network.tlsTerminate)", require("srt.tls_lint").rows(net), row_of)
   for _, name in ipairs(require("srt.profile").CALLBACKS) do
-    add_block(lines, (" asked (network.%s)"):format(name), chains[name], function(fn)
+    add_block(lines, (" asked (%s)"):format(require("srt.profile").callbackKey(name)), chains[name], function(fn)
       return row("function", source.where(chains.origins[fn]))
     end)
   end
 end
 
-local function sorted(map)
-  local keys = {}
-  for k in pairs(map) do keys[#keys + 1] = k end
-  table.sort(keys)
-  return keys
-end
-
 local function environment(lines, env)
-  for _, name in ipairs(sorted(env.set)) do
+  for _, name in ipairs(tables.keys(env.set)) do
     lines[#lines + 1] = row(("set %s=%s"):format(name, env.set[name]), "env.set")
   end
   for _, name in ipairs(env.unset) do
@@ -163,7 +157,7 @@ local function rest(lines, profile)
     environment(lines, profile.env)
   end
   add_block(lines, "reports of what was denied:", require("srt.reporting").rows(profile.reports), row_of)
-  for _, name in ipairs(sorted(profile.limits)) do
+  for _, name in ipairs(tables.keys(profile.limits)) do
     local value = profile.limits[name]
     if value ~= defaults[name].default then lines[#lines + 1] = ("limit: %s = %d"):format(name, value) end
   end

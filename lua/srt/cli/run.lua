@@ -204,7 +204,11 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
   end
+  local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
+    reporter:add(event)
+  end, say)
   local kind, value, notices = sandbox:run()
+  if watcher then watcher:close() end
   if proxy then proxy:close() end
   tell(ctx, require("srt.report").replaced(notices), "warning: ")
   return status_of(ctx, options.command[1], kind, value)

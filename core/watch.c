@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's observation of what is denied: it tells, and never decides. */
+#include "core/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/guard.h"
+#include "core/seccomp.h"
+#include "core/system.h"
+#include "core/watch_calls.h"
+
+/* Records in a burst, and each second from then on. */
+#define BURST 1000
+#define PER_SECOND 100
+/* The same is not told again before. */
+#define AGAIN_MS 1000
+
+int watch_open(struct watch *watch, const struct plan *plan, int socket)
+{
+	*watch = (struct watch){ .socket = socket,
+				 .table = &plan->watch,
+				 .tokens = BURST };
+	watch->refusals =
+		calloc(plan->notify_count + 1, sizeof(*watch->refusals));
+	if (!watch->refusals)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->notify_count; i++) {
+		const struct seccomp_rule *rule = &plan->notify[i];
+		int number = rule->error ? seccomp_number(rule->call) : -1;
+
+		if (number >= 0)
+			watch->refusals[watch->refusal_count++] =
+				(struct watch_refusal){ number, rule };
+	}
+	return 0;
+}
+
+bool watch_serves(const struct watch *watch, int number)
+{
+	return watch->table->on && watch_knows(number);
+}
+
+static uint64_t add_hash(uint64_t hash, const void *data, size_t size)
+{
+	const unsigned char *bytes = data;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+static uint64_t hash_of(const struct watch_message *message)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	hash = add_hash(hash, &message->action, sizeof(message->action));
+	hash = add_hash(hash, message->args, sizeof(message->args));
+	return add_hash(hash, message->text, strlen(message->text));
+}
+
+static bool was_told(struct watch *watch, const struct watch_message *message,
+		     long long now)
+{
+	uint64_t hash = hash_of(message);
+	size_t slot = hash % WATCH_TOLD;
+
+	if (watch->told[slot].hash == hash && now < watch->told[slot].until)
+		return true;
+	watch->told[slot].hash = hash;
+	watch->told[slot].until = now + AGAIN_MS;
+	return false;
+}
+
+static bool take_token(struct watch *watch, long long now)
+{
+	long long more = (now - watch->refilled) * PER_SECOND / 1000;
+
+	if (more > 0) {
+		watch->refilled = now;
+		watch->tokens = more > BURST - watch->tokens
+					? BURST
+					: watch->tokens + (unsigned int)more;
+	}
+	if (!watch->tokens)
+		return false;
+	watch->tokens--;
+	return true;
+}
+
+static bool send(const struct watch *watch, const struct watch_message *message)
+{
+	return !sys_send(watch->socket, message,
+			 WATCH_HEAD + strlen(message->text) + 1, NULL, 0);
+}
+
+static void tell_lost(struct watch *watch)
+{
+	struct watch_message message;
+
+	memset(&message, 0, WATCH_HEAD + 1);
+	message.kind = WATCH_LOST;
+	message.args[0] = watch->lost;
+	if (send(watch, &message))
+		watch->lost = 0;
+}
+
+static void name_program(const struct guard *guard,
+			 struct watch_message *message)
+{
+	char name[32];
+	ssize_t size;
+
+	snprintf(name, sizeof(name), "%d/exe", (int)guard->view.thread);
+	size = readlinkat(guard->notify.proc, name, message->exe,
+			  sizeof(message->exe) - 1);
+	message->exe[size < 0 ? 0 : size] = '\0';
+}
+
+/* Answers in time go before records: what would have to wait is counted. */
+static void tell(struct guard *guard, struct watch_message *message)
+{
+	struct watch *watch = &guard->watch;
+	long long now = sys_now_ms();
+
+	if (was_told(watch, message, now))
+		return;
+	message->pid = guard->view.thread;
+	name_program(guard, message);
+	if (!take_token(watch, now) || !send(watch, message))
+		watch->lost++;
+	else if (watch->lost)
+		tell_lost(watch);
+}
+
+static bool holds(const struct seccomp_rule *rule,
+		  const struct seccomp_data *data)
+{
+	for (size_t i = 0; i < rule->arg_count; i++) {
+		const struct seccomp_arg *arg = &rule->args[i];
+		uint64_t value = data->args[arg->index];
+		bool held = arg->above	   ? value >= arg->value
+			    : arg->differs ? value != arg->value
+					   : (value & arg->mask) == arg->value;
+
+		if (!held)
+			return false;
+	}
+	return true;
+}
+
+static void tell_refusal(struct guard *guard, const struct seccomp_rule *rule)
+{
+	const struct seccomp_data *data = &guard->notify.request->data;
+	struct watch_message message;
+
+	memset(&message, 0, WATCH_HEAD);
+	message.kind = WATCH_CALL;
+	snprintf(message.text, sizeof(message.text), "%s", rule->call);
+	/* Of the others it may be a pointer, which says nothing to anybody. */
+	for (size_t i = 0; i < rule->arg_count; i++)
+		if (rule->args[i].index < ARRAY_SIZE(message.args))
+			message.args[rule->args[i].index] =
+				data->args[rule->args[i].index];
+	tell(guard, &message);
+}
+
+int watch_refuses(struct guard *guard)
+{
+	const struct seccomp_data *data = &guard->notify.request->data;
+	const struct watch *watch = &guard->watch;
+
+	for (size_t i = 0; i < watch->refusal_count; i++) {
+		const struct watch_refusal *refusal = &watch->refusals[i];
+
+		if (refusal->number != data->nr || !holds(refusal->rule, data))
+			continue;
+		tell_refusal(guard, refusal->rule);
+		return -refusal->rule->error;
+	}
+	return 0;
+}
+
+/* Of what there is to be opened, and only that. */
+static bool ask(struct guard *guard, struct watch_message *message)
+{
+	struct watch *watch = &guard->watch;
+	struct seccomp_notif *request = guard->notify.request;
+
+	if (!watch->table->asks || message->action > WATCH_WRITE ||
+	    (message->args[0] & O_DIRECTORY) ||
+	    watch->waiting_count == WATCH_WAITING)
+		return false;
+	message->kind = WATCH_ASK;
+	message->id = request->id;
+	message->pid = guard->view.thread;
+	name_program(guard, message);
+	if (!send(watch, message))
+		return false;
+	watch->waiting[watch->waiting_count++] = *request;
+	return true;
+}
+
+bool watch_look(struct guard *guard)
+{
+	struct watch_message message;
+	int found;
+
+	memset(&message, 0, WATCH_HEAD);
+	message.kind = WATCH_PATH;
+	found = watch_find(guard, &message);
+	if (found == -EPERM) {
+		guard_powers(guard, true);
+		found = watch_find(guard, &message);
+		guard_powers(guard, false);
+	}
+	if (found != 1)
+		return false;
+	if (ask(guard, &message))
+		return true;
+	message.kind = WATCH_PATH;
+	tell(guard, &message);
+	return false;
+}
+
+/* Makes the call that waits under @id the one in @guard->notify. */
+static bool take_waiting(struct guard *guard, uint64_t id)
+{
+	struct watch *watch = &guard->watch;
+
+	for (size_t i = 0; i < watch->waiting_count; i++) {
+		if (watch->waiting[i].id != id)
+			continue;
+		*guard->notify.request = watch->waiting[i];
+		watch->waiting[i] = watch->waiting[--watch->waiting_count];
+		guard->view.thread = (pid_t)guard->notify.request->pid;
+		return true;
+	}
+	return false;
+}
+
+/* Nobody answers any more: the kernel denies all that waits. */
+static void give_up(struct guard *guard, void (*go_on)(struct guard *guard))
+{
+	while (guard->watch.waiting_count)
+		if (take_waiting(guard, guard->watch.waiting[0].id))
+			go_on(guard);
+}
+
+static void take_answer(struct guard *guard, void (*go_on)(struct guard *guard))
+{
+	struct watch_answer answer;
+	size_t count = 1;
+	int fd = -1;
+	ssize_t size = sys_receive(guard->watch.socket, &answer, sizeof(answer),
+				   &fd, &count);
+
+	if (size == -EAGAIN)
+		return;
+	if (size != sizeof(answer)) {
+		give_up(guard, go_on);
+	} else if (take_waiting(guard, answer.id)) {
+		if (fd < 0)
+			go_on(guard);
+		else
+			notify_answer_fd(
+				&guard->notify, steal_fd(&fd),
+				watch_closes(&guard->notify.request->data));
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+bool watch_wait(struct guard *guard, void (*go_on)(struct guard *guard))
+{
+	struct pollfd fds[] = {
+		{ .fd = guard->notify.listener, .events = POLLIN },
+		{ .fd = guard->watch.socket, .events = POLLIN },
+	};
+
+	if (!guard->watch.waiting_count)
+		return true;
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		return false;
+	if (fds[1].revents)
+		take_answer(guard, go_on);
+	/* A call that is gone by then would have us wait for the next one. */
+	if (fds[0].revents)
+		guard_hurry();
+	return fds[0].revents;
+}

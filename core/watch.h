@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's observation of what is denied: it tells, and never decides. */
+#ifndef SRT_WATCH_H
+#define SRT_WATCH_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/plan.h"
+#include "core/watch_message.h"
+
+struct guard;
+
+/* What was told last, so that the same again and again costs little. */
+#define WATCH_TOLD 1024
+
+/**
+ * struct watch_refusal - a rule of the plan by which the agent refuses a call
+ * @number: of the call
+ */
+struct watch_refusal {
+	int number;
+	const struct seccomp_rule *rule;
+};
+
+/**
+ * struct watch - what the agent watches
+ * @socket: to the host process, owned; -1 where nothing is observed
+ * @refusals: owned
+ * @told: hashes of what was told, each with the second of it
+ * @tokens: records that may be sent now
+ * @refilled: when @tokens last grew
+ * @lost: records that were not sent
+ * @waiting: calls that the host process was asked about
+ */
+struct watch {
+	int socket;
+	const struct watch_table *table;
+	struct watch_refusal *refusals;
+	size_t refusal_count;
+	struct {
+		uint64_t hash;
+		long long until;
+	} told[WATCH_TOLD];
+	unsigned int tokens;
+	long long refilled;
+	uint64_t lost;
+	struct seccomp_notif waiting[WATCH_WAITING];
+	size_t waiting_count;
+};
+
+/**
+ * watch_open() - get ready
+ * @socket: taken over
+ * Context: the agent, before its own seccomp filter.
+ * Return: 0 or -ENOMEM.
+ */
+int watch_open(struct watch *watch, const struct plan *plan, int socket);
+
+/** watch_serves() - is it a call that is only observed, and then goes on? */
+bool watch_serves(const struct watch *watch, int number);
+
+/**
+ * watch_refuses() - the errno of the rule that refuses a call, negative, or 0
+ *
+ * The same comparison that the filter made, on the registers that it saw.
+ */
+int watch_refuses(struct guard *guard);
+
+/**
+ * watch_look() - tell the host process if the call in @guard->notify will
+ * likely be denied
+ *
+ * Looks with the caller's eyes: read-only mounts and covers show in what
+ * access(2) answers. Where the host process reads too slowly, or too much is
+ * told in a second, records are counted instead.
+ * Return: true where the host process was asked: the call waits.
+ */
+bool watch_look(struct guard *guard);
+
+/**
+ * watch_wait() - until there is a call to receive, while some wait for answers
+ *
+ * Answers that come meanwhile are taken, and given.
+ * @go_on: finishes a call in @guard->notify that gets no descriptor
+ * Return: false where there is none yet.
+ */
+bool watch_wait(struct guard *guard, void (*go_on)(struct guard *guard));
+
+#endif

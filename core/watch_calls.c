@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds out whether a notified call will likely be denied. */
+#include "core/watch_calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/util.h"
+
+#define NONE (-1)
+#define SRT_ST_RDONLY 1
+#ifndef STATX_ATTR_MOUNT_ROOT
+#define STATX_ATTR_MOUNT_ROOT 0x2000
+#endif
+/* fchmodat2(2): the same number everywhere. */
+#define SRT_SYS_FCHMODAT2 452
+
+enum what { OPEN, MAKE, REMOVE, PLACE, CHANGE, CHANGE_LINK };
+
+/* Where a call has a path; those with two have two rows. */
+static const struct layout {
+	int number;
+	enum what what;
+	short dir, path, flags;
+} layouts[] = {
+	{ SYS_openat, OPEN, 0, 1, 2 },
+#ifdef SYS_open
+	{ SYS_open, OPEN, NONE, 0, 1 },
+	{ SYS_creat, OPEN, NONE, 0, NONE },
+	{ SYS_mkdir, MAKE, NONE, 0, NONE },
+	{ SYS_mknod, MAKE, NONE, 0, NONE },
+	{ SYS_symlink, MAKE, NONE, 1, NONE },
+	{ SYS_link, MAKE, NONE, 1, NONE },
+	{ SYS_unlink, REMOVE, NONE, 0, NONE },
+	{ SYS_rmdir, REMOVE, NONE, 0, NONE },
+	{ SYS_rename, REMOVE, NONE, 0, NONE },
+	{ SYS_rename, PLACE, NONE, 1, NONE },
+	{ SYS_chmod, CHANGE, NONE, 0, NONE },
+	{ SYS_chown, CHANGE, NONE, 0, NONE },
+	{ SYS_lchown, CHANGE_LINK, NONE, 0, NONE },
+#endif
+#ifdef SYS_renameat
+	{ SYS_renameat, REMOVE, 0, 1, NONE },
+	{ SYS_renameat, PLACE, 2, 3, NONE },
+#endif
+	{ SYS_mkdirat, MAKE, 0, 1, NONE },
+	{ SYS_mknodat, MAKE, 0, 1, NONE },
+	{ SYS_symlinkat, MAKE, 1, 2, NONE },
+	{ SYS_linkat, MAKE, 2, 3, NONE },
+	{ SYS_unlinkat, REMOVE, 0, 1, NONE },
+	{ SYS_renameat2, REMOVE, 0, 1, NONE },
+	{ SYS_renameat2, PLACE, 2, 3, NONE },
+	{ SYS_truncate, CHANGE, NONE, 0, NONE },
+	{ SYS_fchmodat, CHANGE, 0, 1, NONE },
+	{ SRT_SYS_FCHMODAT2, CHANGE, 0, 1, NONE },
+	{ SYS_fchownat, CHANGE_LINK, 0, 1, NONE },
+	{ SYS_setxattr, CHANGE, NONE, 0, NONE },
+	{ SYS_lsetxattr, CHANGE_LINK, NONE, 0, NONE },
+	{ SYS_removexattr, CHANGE, NONE, 0, NONE },
+	{ SYS_lremovexattr, CHANGE_LINK, NONE, 0, NONE },
+};
+
+/*
+ * struct look - one path of a call
+ * @dir: where @name is looked up: /proc for a relative path
+ * @begin: what of @name leads to where the caller's path begins
+ */
+struct look {
+	const struct guard *guard;
+	const struct layout *layout;
+	int dir;
+	size_t begin;
+	char name[PATH_MAX + 48];
+};
+
+enum state { FREE, CLOSED, MISSING };
+
+bool watch_knows(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].number == number)
+			return true;
+	return false;
+}
+
+bool watch_closes(const struct seccomp_data *data)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].number == data->nr && layouts[i].flags != NONE)
+			return data->args[layouts[i].flags] & O_CLOEXEC;
+	return false;
+}
+
+static uint64_t argument(const struct look *look, int index)
+{
+	return look->guard->notify.request->data.args[index];
+}
+
+/*
+ * The name by which we reach what the caller names.
+ * Return: 1, 0 where there is none, or -EPERM.
+ */
+static int copy_name(struct look *look)
+{
+	const struct layout *layout = look->layout;
+	int dir = layout->dir == NONE ? AT_FDCWD
+				      : (int)argument(look, layout->dir);
+	int pid = (int)look->guard->view.thread;
+	char path[PATH_MAX];
+	ssize_t size = notify_read_path((pid_t)pid,
+					argument(look, layout->path), path);
+
+	if (size <= 0)
+		return size == -EPERM ? -EPERM : 0;
+	look->dir = AT_FDCWD;
+	look->begin = 0;
+	if (path[0] == '/') {
+		memcpy(look->name, path, (size_t)size + 1);
+		return 1;
+	}
+	look->dir = look->guard->notify.proc;
+	if (dir == AT_FDCWD)
+		snprintf(look->name, sizeof(look->name), "%d/cwd/", pid);
+	else
+		snprintf(look->name, sizeof(look->name), "%d/fd/%d/", pid, dir);
+	look->begin = strlen(look->name);
+	memcpy(look->name + look->begin, path, (size_t)size + 1);
+	return 1;
+}
+
+static bool is_ours(const struct look *look)
+{
+	return !strncmp(look->name, "/proc/", 6) ||
+	       !strncmp(look->name, "/dev/", 5);
+}
+
+static enum state try(const struct look *look, const char *name, int mode,
+		      bool follow)
+{
+	struct statfs fs;
+	char there[PATH_MAX + 64];
+
+	if (!syscall(SYS_faccessat2, look->dir, name, mode,
+		     AT_EACCESS | (follow ? 0 : AT_SYMLINK_NOFOLLOW)))
+		return FREE;
+	if (errno == EROFS)
+		return CLOSED;
+	if (errno != EACCES)
+		return errno == ENOENT ? MISSING : FREE;
+	/* Plain permissions, unless a cover or a read-only mount is there. */
+	snprintf(there, sizeof(there), "%s%s", look->begin ? "/proc/" : "",
+		 name);
+	return statfs(there, &fs) || (fs.f_flags & SRT_ST_RDONLY) ? CLOSED
+								  : FREE;
+}
+
+/* The folder that holds the name. */
+static enum state try_folder(const struct look *look)
+{
+	char name[sizeof(look->name)];
+	char *begin = name + look->begin, *end;
+
+	memcpy(name, look->name, strlen(look->name) + 1);
+	end = begin + strlen(begin);
+	while (end > begin && end[-1] == '/')
+		end--;
+	while (end > begin && end[-1] != '/')
+		end--;
+	if (end > begin + !look->begin)
+		end[-1] = '\0';
+	else
+		*end = '\0';
+	return try(look, name, W_OK, true);
+}
+
+static bool is_there(const struct look *look, bool *mounted)
+{
+	struct statx st = { 0 };
+
+	if (statx(look->dir, look->name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+		  STATX_TYPE, &st))
+		return false;
+	*mounted = st.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+	return true;
+}
+
+static bool makes(const struct look *look, enum watch_action *action)
+{
+	bool mounted;
+
+	*action = WATCH_CREATE;
+	return try_folder(look) == CLOSED && !is_there(look, &mounted);
+}
+
+static bool removes(const struct look *look, enum watch_action *action)
+{
+	bool mounted;
+
+	*action = WATCH_DELETE;
+	if (!is_there(look, &mounted))
+		return false;
+	return mounted || try_folder(look) == CLOSED;
+}
+
+/* A new name, or one in another's place. */
+static bool places(const struct look *look, enum watch_action *action)
+{
+	return removes(look, action) || makes(look, action);
+}
+
+static bool changes(const struct look *look, enum watch_action *action,
+		    bool follow)
+{
+	*action = WATCH_CHANGE;
+	return try(look, look->name, W_OK, follow) == CLOSED;
+}
+
+static int open_flags(const struct look *look)
+{
+	return look->layout->flags == NONE
+		       ? O_CREAT | O_WRONLY | O_TRUNC
+		       : (int)argument(look, look->layout->flags);
+}
+
+static bool opens(const struct look *look, enum watch_action *action)
+{
+	bool reads = look->guard->watch.table->reads;
+	int flags = open_flags(look);
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	enum state state;
+
+	if (flags & O_PATH)
+		return false;
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return changes(look, action, true);
+	if ((flags & O_CREAT) && (flags & O_EXCL))
+		return makes(look, action);
+	*action = writes ? WATCH_WRITE : WATCH_READ;
+	state = try(look, look->name, writes ? W_OK : R_OK,
+		    !(flags & O_NOFOLLOW));
+	if (state == MISSING && (flags & O_CREAT))
+		return makes(look, action);
+	return state == CLOSED && (writes || reads);
+}
+
+static bool is_suspect(const struct look *look, enum watch_action *action)
+{
+	switch (look->layout->what) {
+	case OPEN:
+		return opens(look, action);
+	case MAKE:
+		return makes(look, action);
+	case REMOVE:
+		return removes(look, action);
+	case PLACE:
+		return places(look, action);
+	default:
+		return changes(look, action, look->layout->what == CHANGE);
+	}
+}
+
+/* The absolute path that the caller named. */
+static bool spell(const struct look *look, char *out, size_t size)
+{
+	char begin[48];
+	ssize_t length;
+
+	if (!look->begin)
+		return (size_t)snprintf(out, size, "%s", look->name) < size;
+	memcpy(begin, look->name, look->begin);
+	begin[look->begin - 1] = '\0';
+	length = readlinkat(look->dir, begin, out, size - 1);
+	if (length <= 0 || out[0] != '/')
+		return false;
+	return (size_t)snprintf(out + length, size - (size_t)length, "/%s",
+				look->name + look->begin) <
+	       size - (size_t)length;
+}
+
+int watch_find(struct guard *guard, struct watch_message *message)
+{
+	int number = guard->notify.request->data.nr;
+	enum watch_action action;
+	struct look look;
+
+	look.guard = guard;
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+		int error;
+
+		look.layout = &layouts[i];
+		if (look.layout->number != number)
+			continue;
+		error = copy_name(&look);
+		if (error < 0)
+			return error;
+		if (!error || is_ours(&look) || !is_suspect(&look, &action))
+			continue;
+		message->action = action;
+		message->args[0] = look.layout->what == OPEN
+					   ? (uint64_t)open_flags(&look)
+					   : 0;
+		/* A folder that does not show itself makes any path suspect. */
+		return spell(&look, message->text, sizeof(message->text))
+			       ? 1
+			       : -EPERM;
+	}
+	return 0;
+}

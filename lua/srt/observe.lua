@@ -1,0 +1,210 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the agent inside observes, judged: only what the policy denies becomes a violation. What it asks, answered.
+--
+-- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. To
+-- tell decides nothing: mounts and filters hold the policy, this says why. A file that is granted is opened by the host
+-- process, by the path that was judged, and given to the caller as it is.
+local answers = require "srt.answers"
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local observe = {}
+
+local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
+
+---What the agent watches in a run: for observe, and for filesystem.decideOpen.
+---@param profile table
+---@return {reads: boolean, asks: boolean, tells: boolean, needed: boolean}|nil watch as a plan has it; tells: what is
+--- refused by name is observed, too
+---@return string|nil message why what the policy asks for can't be held
+function observe.of(profile)
+  local mode, given = profile.observe.mode, profile.observe.given
+  local asks = profile.callbacks.decideOpen[1] ~= nil
+  if mode == "none" and not asks then return nil end
+  if profile.nested then
+    -- In a tree of processes only one can be notified, and a container inside may want to be.
+    if not given and not asks then return nil end
+    return nil, ("%s can't be held with allowNestedUserNamespaces: in a namespace of its own a command can give a "
+      .. "folder another path; leave out one of them"):format(asks and "filesystem.decideOpen"
+      or ("observe = %q"):format(mode))
+  end
+  return { reads = asks or mode == "all", asks = asks, tells = mode ~= "none", needed = asks or given }
+end
+
+local FAMILIES = { [0] = "AF_UNSPEC", [1] = "AF_UNIX", [2] = "AF_INET", [10] = "AF_INET6", [16] = "AF_NETLINK",
+  [17] = "AF_PACKET", [29] = "AF_CAN", [31] = "AF_BLUETOOTH", [38] = "AF_ALG", [40] = "AF_VSOCK", [44] = "AF_XDP" }
+local NAMESPACES = { { 0x20000, "NEWNS" }, { 0x2000000, "NEWCGROUP" }, { 0x4000000, "NEWUTS" },
+  { 0x8000000, "NEWIPC" }, { 0x10000000, "NEWUSER" }, { 0x20000000, "NEWPID" }, { 0x40000000, "NEWNET" },
+  { 0x80, "NEWTIME" } }
+
+local function socket_text(message)
+  local family = message.args[1] & 0xffffffff
+  return ("%s(%s)"):format(message.text, FAMILIES[family] or ("family %d"):format(family))
+end
+
+local function namespace_text(message)
+  local names = {}
+  for _, row in ipairs(NAMESPACES) do
+    local counts = row[1] ~= 0x80 or message.text == "unshare" -- in clone(2) it is part of a signal
+    if counts and message.args[1] & row[1] ~= 0 then names[#names + 1] = "CLONE_" .. row[2] end
+  end
+  return ("%s(%s)"):format(message.text, table.concat(names, "|"))
+end
+
+-- The calls that are refused by their name or registers: kind, target, reason. All others concern mounts.
+local CALLS = {
+  socket = { "socket", socket_text, "only IPv4, IPv6 and route netlink sockets can be made" },
+  socketpair = { "socket", socket_text, "only pairs of stream sockets can be made" },
+  clone = { "namespace", namespace_text, "no namespaces can be made without allowNestedUserNamespaces" },
+  unshare = { "namespace", namespace_text, "no namespaces can be made without allowNestedUserNamespaces" },
+  setns = { "namespace", nil, "no namespace can be entered" },
+}
+local MOUNT = { "mount", nil, "nothing can be mounted without allowNestedUserNamespaces" }
+
+local function call_event(message)
+  local kind, target, reason = table.unpack(CALLS[message.text] or MOUNT, 1, 3)
+  local event = { kind = kind, target = target and target(message) or message.text, reason = reason }
+  if event.target == "socket(AF_UNIX)" then
+    event.reason = "no Unix socket can be made without network.allowUnixSockets"
+  elseif event.target:find("(AF_INET", 1, true) or event.target == "socket(AF_UNIX)" then
+    event.reason = "sockets of this type can't be made"
+  end
+  return event
+end
+
+-- Would the caller's own permissions allow it? What they don't, no policy can give.
+local function permitted(action, answer)
+  if action == "read" then return true end
+  local st = sys.lstat(answer.real)
+  if action == "chmod" then return st ~= nil and (st.uid == sys.ids() or sys.writable(answer.real)) end
+  if action == "write" and st then return sys.writable(answer.real) end
+  return sys.writable(paths.parent(answer.real))
+end
+
+local function rule_text(rule)
+  if rule.builtin then return rule.builtin end
+  return rule.origin and rule.origin.key and ("%s: %s"):format(rule.origin.key, rule.given) or rule.given
+end
+
+-- What would allow it: what is not there can't be named, and folders that hold everything should not be.
+local function opener(answer)
+  if sys.lstat(answer.real) then return answer.real end
+  local folder = paths.parent(answer.real)
+  return folder:find("^/[^/]+/") and folder ~= sys.homeof() and sys.lstat(folder) and folder or nil
+end
+
+local function advice(action, answer)
+  if answer.rule == answers.UNWRITABLE then
+    local path = opener(answer)
+    return path and ("add %q to %s"):format(path, WRITE)
+  end
+  if action == "read" and not answer.rule.builtin and answer.rule.origin and answer.rule.origin.key then
+    return ("add %q to %s"):format(answer.real, READ)
+  end
+end
+
+local function path_event(message, answer, denied)
+  local rule = answer.rule
+  local reading = message.action == "read"
+  local event = denied or { rule = rule_text(rule), advice = advice(message.action, answer),
+    reason = ("%s%s"):format(reading and "reading is denied" or message.action .. " is denied",
+      answer.errno and " (" .. answer.errno .. ")" or ""),
+    origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil }
+  event.kind, event.target = reading and "read" or "write", answer.real
+  return event
+end
+
+local Watcher = {}
+Watcher.__index = Watcher
+
+function Watcher:tell(message, event)
+  event.pid, event.exe = message.pid, message.exe
+  if self.say then
+    self.say(("observed: %s %s: %s, by %s (pid %d)"):format(event.kind, event.target, event.rule or event.reason,
+      event.exe or "?", event.pid))
+    if event.detail then self.say(event.detail) end
+  end
+  event.detail = nil
+  self.add(event)
+end
+
+function Watcher:judged(message)
+  self.judge = self.judge or require("srt.judge").new(self.loaded.rules, self.plan)
+  return self.judge:ask(message.action, message.text)
+end
+
+-- A denial that the policy is asked to report, and that a policy could lift.
+function Watcher:denied(message, answer, denied)
+  local mode = self.loaded.profile.observe.mode
+  if denied or mode == "all" or mode == "writes" and message.action ~= "read" then
+    if answer.decision == "deny" and permitted(message.action, answer) then
+      self:tell(message, path_event(message, answer, denied))
+    end
+  end
+end
+
+-- The call waits for it: whatever goes wrong, it is answered, and then by the lists.
+function Watcher:asked(message)
+  local handle, decider, box = self.handle, self.decider, self.loaded.box
+  local mode = message.action
+  require("srt.c.task").start(function()
+    local worked, answer, granted, why = pcall(function()
+      local answer = self:judged(message)
+      if not decider:asks(answer, mode) then return answer, false end
+      return answer, decider:decide(answer, mode, { pid = message.pid, exe = message.exe }, function(fn, kind, ...)
+        return box:call(fn, kind, ...)
+      end)
+    end)
+    local reason
+    if worked and granted then
+      granted, reason = handle:grant(message.id, answer.real, message.args[1])
+      if granted then
+        if self.say then self.say(("granted: %s %s"):format(mode, answer.real)) end
+        return
+      end
+      why = { rule = "filesystem.decideOpen", reason = "granted, but it can't be opened: " .. reason }
+    end
+    handle:leave(message.id)
+    if worked then
+      self:denied(message, answer, why)
+    elseif self.say then
+      self.say("decideOpen: " .. tostring(answer))
+    end
+  end)
+end
+
+function Watcher:take(message)
+  if message.kind == "lost" then
+    self.lost = self.lost + message.args[1]
+  elseif message.kind == "ask" then
+    self:asked(message)
+  elseif message.kind == "call" then
+    self:tell(message, call_event(message))
+  else
+    self:denied(message, self:judged(message))
+  end
+end
+
+---The run is over: takes what is left.
+function Watcher:close()
+  self.handle:close()
+  if self.say and self.lost > 0 then self.say(("observed: %d more, too many to be told of"):format(self.lost)) end
+end
+
+---Begins to listen to the agent of a plan with a watch; before sandbox:run().
+---@param loaded srt.session
+---@param plan table
+---@param sandbox userdata
+---@param add fun(event: table) told each violation, as of violations.lua
+---@param say nil|fun(line: string)
+---@return table watcher with :close(), and `lost`: how many were too many to be told of
+function observe.start(loaded, plan, sandbox, add, say)
+  local self = setmetatable({ lost = 0, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
+  self.decider = require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
+  self.handle = require("srt.c.watch").start(sandbox, function(message) self:take(message) end)
+  -- Without a proxy nobody else has told the box where questions go.
+  if self.decider then loaded.box:asker(sandbox) end
+  return self
+end
+
+return observe
