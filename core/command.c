@@ -240,8 +240,8 @@ int command_start(const struct confinement *confinement,
 	int ends[2], pair[2] = { -1, -1 }, error = 0;
 
 	if (!start || pipe2(ends, O_CLOEXEC) ||
-	    (waits && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
-				 pair)))
+	    (waits &&
+	     socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)))
 		return -errno;
 	*start = (struct start){ .confinement = confinement,
 				 .report = ends[1],

@@ -274,8 +274,8 @@ static int timeout(struct init *init)
 static _Noreturn void serve(struct init *init)
 {
 	struct pollfd fds[6 + INSIDE_MAX] = {
-		{ .events = POLLIN },  { .events = POLLIN },
-		{ .events = POLLIN },  { .events = POLLPRI },
+		{ .events = POLLIN }, { .events = POLLIN },
+		{ .events = POLLIN }, { .events = POLLPRI },
 		{ .events = POLLIN }, { .events = POLLIN }
 	};
 
