@@ -9,6 +9,9 @@
 /** What it and its workers are called in /proc. */
 #define AGENT_NAME "srt-lua-guard"
 
+/** agent_is_told() - are there calls that an agent is needed for? */
+bool agent_is_told(const struct notified *notified);
+
 /**
  * agent_start() - fork the agent
  *
