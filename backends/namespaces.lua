@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Profile → plan for Linux namespaces: mounts, ids, Landlock, seccomp, environment.
 local decide = require "srt.decide_path"
+local filter_key = require "backends.filter_key"
 local paths = require "srt.paths"
 
 local namespaces = {}
@@ -148,6 +149,12 @@ local function listen_of(profile)
   return listen
 end
 
+-- What the agent is told of: a program that is built in, or rules.
+local function tell(out, options, ready)
+  out.notifyFilter = filter_key.ready(filter_key.notified(options), ready)
+  if not out.notifyFilter then out.notify = require("backends.seccomp").notified(options) end
+end
+
 --- Compiles a profile to a plan. Mechanical: every question is asked of rules.
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
@@ -201,7 +208,6 @@ function namespaces.compile(profile, rules, ctx)
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
-  local filter_key = require "backends.filter_key"
   plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
   if not plan.filter then plan.seccomp = require("backends.seccomp").rules(options) end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
@@ -211,13 +217,12 @@ function namespaces.compile(profile, rules, ctx)
   if guard or sockets or watch then
     -- For learning nothing that writes may be left out, and registers don't tell all of it.
     options.reads = watch and (watch.reads or watch.learns)
-    plan.notify = require("backends.seccomp").notified(options)
-    plan.notifyFilter = filter_key.ready(filter_key.notified(options), ctx.ready)
+    tell(plan, options, ctx.ready)
   end
   -- For a kernel without nf_tables, which shows only inside.
   if plan.redirect then
     options.lead = true
-    plan.redirect.notify = require("backends.seccomp").notified(options)
+    tell(plan.redirect, options, ctx.ready)
   end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },

@@ -10,7 +10,7 @@ local INT = 0xffffffff
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
-local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC, O_NONBLOCK = 1, 2, 0x40, 0x80, 0x200, 0x800
+local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 1, 2, 0x40, 0x80, 0x200
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
@@ -134,6 +134,13 @@ local CHANGING = [[
   setxattr lsetxattr removexattr lremovexattr
 ]]
 
+-- Does the agent refuse it where it observes, so that it is told? From clone3 libc falls back to what is, and of Unix
+-- sockets it asks for one whenever it looks a user up.
+local function is_told(refusal)
+  return refusal.call ~= "clone3"
+    and not (refusal.call == "socket" and #refusal.args == 1 and refusal.args[1].value == AF_UNIX)
+end
+
 -- What is refused by the agent where it observes, so that it can tell. It is as closed as by the filter: these calls
 -- are never continued, and fail when nobody is there to refuse them.
 local function refusals(options)
@@ -145,15 +152,14 @@ local function refusals(options)
 end
 
 -- Flags of what may be a denied write, each a value under a mask. A notified call takes about as long as making a file,
--- so what unpacks thousands of them is let be: an exclusive creation that won't wait, as GNU tar makes.
-local WRITING = { { O_RDWR, O_RDWR }, { O_TRUNC, O_TRUNC }, { O_WRONLY, O_WRONLY | O_EXCL },
-  { O_CREAT, O_CREAT | O_EXCL }, { O_CREAT | O_EXCL, O_CREAT | O_EXCL | O_NONBLOCK } }
+-- so what makes them by the thousand is let be: exclusive creations, as by tar, cp and git.
+local WRITING = { { O_RDWR, O_RDWR | O_EXCL }, { O_TRUNC, O_TRUNC | O_EXCL }, { O_WRONLY, O_WRONLY | O_EXCL },
+  { O_CREAT, O_CREAT | O_EXCL } }
 
 -- For reports: what may be a denied write, or with `reads` any open, and what is refused.
 local function observed(list, options, notify)
   for _, refusal in ipairs(options.observe and refusals(options) or {}) do
-    -- libc falls back from it to what is told.
-    if refusal.call ~= "clone3" then
+    if is_told(refusal) then
       refusal.notify = true
       list[#list + 1] = refusal
     end
@@ -198,10 +204,8 @@ end
 function seccomp.rules(options)
   local list = {}
   refuse_words(list, REFUSED, EPERM)
-  if options.observe then
-    if not options.nested then refuse(list, "clone3", ENOSYS) end
-  else
-    for _, refusal in ipairs(refusals(options)) do list[#list + 1] = refusal end
+  for _, refusal in ipairs(refusals(options)) do
+    if not (options.observe and is_told(refusal)) then list[#list + 1] = refusal end
   end
   set_id_bits(list, S_ISUID)
   if options.root then set_id_bits(list, S_ISGID) end

@@ -39,12 +39,14 @@ static uint64_t spare_caps(const struct plan *plan)
 	return caps;
 }
 
-/* The calls that are notified; none for no agent. */
-static size_t calls_of(const struct plan *plan, bool leads,
-		       const struct seccomp_rule **rules)
+static const struct notified *calls_of(const struct plan *plan, bool leads)
 {
-	*rules = leads ? plan->redirect.notify : plan->notify;
-	return leads ? plan->redirect.notify_count : plan->notify_count;
+	return leads ? &plan->redirect.notified : &plan->notified;
+}
+
+bool agent_is_told(const struct notified *notified)
+{
+	return notified->key || notified->count;
 }
 
 /* Makes the calling process an agent that holds nothing it does not need. */
@@ -87,9 +89,11 @@ static int settle(const struct plan *plan, bool leads, struct guard *guard,
 	if (!error && leads)
 		error = lead_open(&guard->lead, &plan->redirect);
 	if (!error)
-		error = watch_open(&guard->watch, plan, watch);
+		error = watch_open(&guard->watch, &plan->watch,
+				   calls_of(plan, leads), watch);
+	/* It never calls exec, and PID 1 can bound itself only once. */
 	if (!error)
-		error = caps_drop(guard->keep | guard->spare);
+		error = caps_set(guard->keep | guard->spare);
 	if (!error)
 		guard_powers(guard, false);
 	return error;
@@ -141,6 +145,23 @@ static void serve(struct guard *guard)
 		finish(guard);
 }
 
+static _Noreturn void go_on(struct guard *guard)
+{
+	for (;;) {
+		int error;
+
+		if (!watch_wait(guard, finish))
+			continue;
+		error = notify_receive(&guard->notify);
+		if (!error)
+			serve(guard);
+		else if (error == -ENOENT && notify_ended(&guard->notify))
+			_exit(0);
+		else if (error != -ENOENT && error != -EINTR)
+			_exit(1);
+	}
+}
+
 static _Noreturn void agent_main(const struct plan *plan, bool leads,
 				 int socket, int watch)
 {
@@ -155,15 +176,29 @@ static _Noreturn void agent_main(const struct plan *plan, bool leads,
 	if (sys_send(socket, &error, sizeof(error), NULL, 0) || error)
 		_exit(1);
 	close(socket);
-	for (;;) {
-		if (!watch_wait(&guard, finish))
-			continue;
-		error = notify_receive(&guard.notify);
-		if (!error)
-			serve(&guard);
-		else if (error != -ENOENT && error != -EINTR)
+	go_on(&guard);
+}
+
+bool agent_waits(const struct plan *plan, bool leads)
+{
+	return plan->watch.on && !plan->watch.asks && !plan->guard.on &&
+	       !plan->sockets.on && !leads;
+}
+
+void agent_wake(const struct plan *plan, int listener, int watch)
+{
+	static struct guard guard;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (settle(plan, false, &guard, listener, watch) ||
+		    notify_open(&guard.notify, listener) ||
+		    guard_filter_enter(false, true, false))
 			_exit(1);
+		go_on(&guard);
 	}
+	close(listener);
+	close(watch);
 }
 
 /* fork(2), but the child is a sibling. */
@@ -196,12 +231,11 @@ static int part_from_agent(const struct plan *plan)
 int agent_start(const struct plan *plan, bool leads, int watch, int *agent,
 		struct failure *failure)
 {
-	const struct seccomp_rule *rules;
 	int pair[2], error;
 	pid_t pid;
 
 	*agent = -1;
-	if (!calls_of(plan, leads, &rules))
+	if (!agent_is_told(calls_of(plan, leads)))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
@@ -220,27 +254,13 @@ int agent_start(const struct plan *plan, bool leads, int watch, int *agent,
 }
 
 /* What the agent would have refused, by the filter itself. */
-static int refuse_without(const struct seccomp_rule *notified, size_t all,
+static int refuse_without(const struct notified *notified,
 			  struct failure *failure)
 {
-	owned_ptr struct seccomp_rule *rules = calloc(all + 1, sizeof(*rules));
 	struct sock_fprog program = { 0 };
-	size_t count = 0;
-	int error;
+	int error = seccomp_refusals(notified, &program, failure);
 
-	if (!rules)
-		return -ENOMEM;
-	for (size_t i = 0; i < all; i++) {
-		if (!notified[i].error)
-			continue;
-		rules[count] = notified[i];
-		rules[count++].notify = false;
-	}
-	error = seccomp_build(rules, count, 0, &program, failure);
-	if (!error)
-		error = seccomp_install(&program);
-	free(program.filter);
-	return error;
+	return error ? error : seccomp_install(&program);
 }
 
 static const char *who_needs_it(const struct plan *plan)
@@ -259,15 +279,14 @@ int agent_enter(const struct plan *plan, int *led, int agent,
 	bool leads = *led == LED_BY_AGENT;
 	bool needed = plan->guard.on || plan->sockets.on ||
 		      plan->watch.needed || (leads && plan->redirect.needed);
-	const struct seccomp_rule *rules;
-	size_t count = calls_of(plan, leads, &rules);
+	const struct notified *notified = calls_of(plan, leads);
 	struct sock_fprog program = { 0 };
 	owned_fd int socket = agent, listener = -1;
 	int error, answer;
 
 	if (agent < 0)
 		return 0;
-	error = seccomp_get(leads ? NULL : plan->notify_filter, rules, count,
+	error = seccomp_get(notified->key, notified->rules, notified->count,
 			    &program, failure);
 	if (error)
 		return error;
@@ -275,9 +294,11 @@ int agent_enter(const struct plan *plan, int *led, int agent,
 	/* An old kernel, or somebody outside notifies already. */
 	if (listener < 0 && !needed) {
 		*led = leads ? listener : *led;
-		return refuse_without(rules, count, failure);
+		return refuse_without(notified, failure);
 	}
 	error = listener < 0 ? listener : sys_send(socket, "", 1, &listener, 1);
+	if (!error && agent_waits(plan, leads))
+		return 0;
 	/* An agent that could not settle has said why already. */
 	if ((!error || error == -EPIPE) &&
 	    sys_receive(socket, &answer, sizeof(answer), NULL, NULL) ==

@@ -9,6 +9,9 @@
 /** What it and its workers are called in /proc. */
 #define AGENT_NAME "srt-lua-guard"
 
+/** agent_is_told() - are there calls that an agent is needed for? */
+bool agent_is_told(const struct notified *notified);
+
 /**
  * agent_start() - fork the agent
  *
@@ -32,11 +35,30 @@ int agent_start(const struct plan *plan, bool leads, int watch, int *agent,
 		struct failure *failure);
 
 /**
+ * agent_waits() - is it needed only when the first call is notified?
+ *
+ * So it is where it observes, and no more. Then agent_start() is left out, and
+ * PID 1 forks it by agent_wake(): most short commands never need one.
+ * @leads: as of agent_start()
+ */
+bool agent_waits(const struct plan *plan, bool leads);
+
+/**
+ * agent_wake() - fork the agent that waited
+ *
+ * If it can't be, the calls fail (ENOSYS) as they do when it is gone.
+ * @listener, @watch: taken over
+ * Context: PID 1, with CAP_SYS_PTRACE.
+ */
+void agent_wake(const struct plan *plan, int listener, int watch);
+
+/**
  * agent_enter() - have the agent serve this process from now on
  * Context: the process that will be the command, as the last thing before exec.
  * @led: LED_BY_AGENT where it leads; set to -errno where it can't and the plan
  *	can do without
- * @agent: from agent_start(); taken over
+ * @agent: from agent_start(), or where the agent waits a socket to who takes
+ *	the listener, in a message of one byte; taken over
  * Return: 0 or -errno, @failure filled.
  */
 int agent_enter(const struct plan *plan, int *led, int agent,

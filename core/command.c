@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "core/agent.h"
@@ -42,13 +43,24 @@ void caller_save(struct caller *caller)
 	caller->files_hard = files.rlim_max;
 }
 
-int caps_drop(uint64_t keep)
+int caps_set(uint64_t keep)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
 	struct __user_cap_data_struct data[2] = { 0 };
 
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
+		return -errno;
+	for (int half = 0; half < 2; half++) {
+		data[half].permitted = (uint32_t)(keep >> (32 * half));
+		data[half].effective = data[half].permitted;
+	}
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
+}
+
+int caps_drop(uint64_t keep)
+{
 	for (int cap = 0; cap < 64; cap++) {
 		if (keep & (UINT64_C(1) << cap))
 			continue;
@@ -59,13 +71,7 @@ int caps_drop(uint64_t keep)
 			return -errno;
 		}
 	}
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0))
-		return -errno;
-	for (int half = 0; half < 2; half++) {
-		data[half].permitted = (uint32_t)(keep >> (32 * half));
-		data[half].effective = data[half].permitted;
-	}
-	return syscall(SYS_capset, &header, data) ? -errno : 0;
+	return caps_set(keep);
 }
 
 static void restore_caller(const struct caller *caller)
@@ -92,12 +98,13 @@ static int close_others(const struct plan *plan)
 	return 0;
 }
 
-static int confine(const struct confinement *confinement, int *led,
+/* @keeper: who takes the listener of an agent that waits; taken over */
+static int confine(const struct confinement *confinement, int *led, int keeper,
 		   struct failure *failure)
 {
 	const struct plan *plan = confinement->plan;
 	int error = close_others(plan);
-	owned_fd int agent = -1;
+	owned_fd int agent = keeper;
 
 	if (error)
 		return failure_set(failure, -error, "cannot close descriptors");
@@ -109,8 +116,9 @@ static int confine(const struct confinement *confinement, int *led,
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
 	}
-	error = agent_start(plan, *led == LED_BY_AGENT, confinement->watch,
-			    &agent, failure);
+	if (agent < 0)
+		error = agent_start(plan, *led == LED_BY_AGENT,
+				    confinement->watch, &agent, failure);
 	if (error)
 		return error;
 	error = caps_drop(plan->id.caps);
@@ -127,6 +135,7 @@ static int confine(const struct confinement *confinement, int *led,
 struct start {
 	const struct confinement *confinement;
 	int report;
+	int keeper;
 	uint64_t missed;
 	int led;
 };
@@ -164,7 +173,8 @@ static int command_main(void *data)
 
 	start->missed = missed_signals();
 	restore_caller(caller);
-	if (!confine(start->confinement, &start->led, &result.failure)) {
+	if (!confine(start->confinement, &start->led, start->keeper,
+		     &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
@@ -209,23 +219,47 @@ static pid_t clone_command(struct start *start)
 #endif
 }
 
+/* Until the child has sent it, or runs or failed without. */
+static int take_listener(int keeper)
+{
+	int listener = -1;
+	size_t count = 1;
+	char word;
+
+	(void)sys_receive(keeper, &word, sizeof(word), &listener, &count);
+	return listener;
+}
+
 int command_start(const struct confinement *confinement,
 		  struct command *command)
 {
 	/* Shared also where clone_command() forks. */
 	struct start *start = map(sizeof(*start), MAP_SHARED);
-	int ends[2], error = 0;
+	bool waits = agent_waits(confinement->plan,
+				 confinement->led == LED_BY_AGENT);
+	int ends[2], pair[2] = { -1, -1 }, error = 0;
 
-	if (!start || pipe2(ends, O_CLOEXEC))
+	if (!start || pipe2(ends, O_CLOEXEC) ||
+	    (waits &&
+	     socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)))
 		return -errno;
-	*start = (struct start){ confinement, ends[1], 0, confinement->led };
+	*start = (struct start){ .confinement = confinement,
+				 .report = ends[1],
+				 .keeper = pair[1],
+				 .led = confinement->led };
 	command->pid = clone_command(start);
 	if (command->pid < 0)
 		error = -errno;
 	command->report = ends[0];
 	command->missed = start->missed;
 	command->led = start->led;
+	command->listener = -1;
 	close(ends[1]);
+	if (waits) {
+		close(pair[1]);
+		command->listener = take_listener(pair[0]);
+		close(pair[0]);
+	}
 	(void)munmap(start, sizeof(*start));
 	return error;
 }

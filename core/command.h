@@ -31,6 +31,7 @@ void caller_save(struct caller *caller);
 
 /**
  * struct command - the command as PID 1 sees it
+ * @listener: of an agent that waits (core/agent.h), owned; or -1
  * @led: of the confinement; another -errno where the agent can't
  * @report: read end of a pipe that says how it went: end of file when the
  *	command runs, else a struct command_report
@@ -40,6 +41,7 @@ void caller_save(struct caller *caller);
 struct command {
 	pid_t pid;
 	int report;
+	int listener;
 	uint64_t missed;
 	int led;
 };
@@ -80,6 +82,9 @@ struct command_report {
 	int not_run; /* errno of execve(2), or 0 */
 	struct failure failure;
 };
+
+/** caps_set() - caps_drop(), but for what exec could give back */
+int caps_set(uint64_t keep);
 
 /**
  * caps_drop() - keep @keep of the capabilities, in every set, and no other

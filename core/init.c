@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/agent.h"
 #include "core/freeze.h"
 #include "core/inside.h"
 #include "core/message.h"
@@ -29,7 +30,9 @@ struct init {
 	struct remount remount;
 	struct freeze freeze;
 	struct inside inside;
+	const struct plan *plan;
 	const struct redirect *redirect;
+	int watch;
 	int led; /* how that went; LED_NOT before */
 	int control;
 	int signals;
@@ -202,13 +205,15 @@ static int open_signals(void)
 /*
  * What only the command needs: its terminal and pipes. Of the capabilities, in
  * the sandbox's own namespaces, stays what putting mounts back takes, and
- * redirecting where that is still to come.
+ * redirecting where that is still to come, and what an agent will have.
  */
 static int release(const struct init *init, const struct plan *plan)
 {
 	bool redirects = plan->redirect.port && init->led == LED_NOT;
+	bool waits = init->command.listener >= 0;
 	int error = caps_drop(plan->id.caps | UINT64_C(1) << CAP_SYS_ADMIN |
-			      (uint64_t)redirects << CAP_NET_ADMIN);
+			      (uint64_t)redirects << CAP_NET_ADMIN |
+			      (uint64_t)waits << CAP_SYS_PTRACE);
 
 	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		error = -errno;
@@ -238,10 +243,23 @@ static int begin(struct init *init, const struct confinement *confinement)
 	if (!error)
 		error = command_start(confinement, &init->command);
 	init->led = error ? init->led : init->command.led;
+	init->watch = confinement->watch;
 	/* The agent has it. */
-	if (confinement->watch >= 0)
-		close(confinement->watch);
+	if (init->watch >= 0 && init->command.listener < 0)
+		close(init->watch);
 	return error ? error : release(init, confinement->plan);
+}
+
+/* Somebody is notified, or nobody can be any more. */
+static void wake_agent(struct init *init, short events)
+{
+	if (events & POLLIN) {
+		agent_wake(init->plan, init->command.listener, init->watch);
+	} else {
+		close(init->command.listener);
+		close(init->watch);
+	}
+	init->command.listener = -1;
 }
 
 static int timeout(struct init *init)
@@ -255,32 +273,35 @@ static int timeout(struct init *init)
 
 static _Noreturn void serve(struct init *init)
 {
-	struct pollfd fds[5 + INSIDE_MAX] = { { .events = POLLIN },
-					      { .events = POLLIN },
-					      { .events = POLLIN },
-					      { .events = POLLPRI },
-					      { .events = POLLIN } };
+	struct pollfd fds[6 + INSIDE_MAX] = {
+		{ .events = POLLIN }, { .events = POLLIN },
+		{ .events = POLLIN }, { .events = POLLPRI },
+		{ .events = POLLIN }, { .events = POLLIN }
+	};
 
 	for (;;) {
-		nfds_t count = 5 + inside_watch(&init->inside, fds + 5);
+		nfds_t count = 6 + inside_watch(&init->inside, fds + 6);
 
 		fds[0].fd = init->command.report;
 		fds[1].fd = init->signals;
 		fds[2].fd = init->control;
 		fds[3].fd = init->remount.changes;
 		fds[4].fd = init->remount.names;
+		fds[5].fd = init->command.listener;
 		if (poll(fds, count, timeout(init)) < 0)
 			continue;
 		if (fds[3].revents || fds[4].revents || fds[4].fd < 0)
 			remount_check(&init->remount,
 				      fds[4].revents && !fds[3].revents);
+		if (fds[5].revents)
+			wake_agent(init, fds[5].revents);
 		if (fds[0].revents)
 			read_report(init);
 		if (fds[1].revents)
 			read_signals(init);
 		if (init->command.report < 0)
 			reap(init);
-		inside_progress(&init->inside, fds + 5);
+		inside_progress(&init->inside, fds + 6);
 		if (fds[2].revents)
 			read_control(init);
 	}
@@ -290,6 +311,7 @@ _Noreturn void init_run(const struct confinement *confinement, int control)
 {
 	struct init init = { .control = control,
 			     .inside.control = control,
+			     .plan = confinement->plan,
 			     .redirect = &confinement->plan->redirect,
 			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };

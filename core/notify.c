@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,13 @@ static int tell(const struct notify *notify, unsigned long request, void *data)
 		result = ioctl(notify->listener, request, data);
 	} while (result < 0 && errno == EINTR);
 	return result;
+}
+
+bool notify_ended(const struct notify *notify)
+{
+	struct pollfd state = { .fd = notify->listener };
+
+	return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP);
 }
 
 bool notify_valid(const struct notify *notify)

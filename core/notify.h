@@ -71,6 +71,9 @@ void notify_close(struct notify *notify);
  */
 int notify_receive(struct notify *notify);
 
+/** notify_ended() - is nobody left who could be notified? */
+bool notify_ended(const struct notify *notify);
+
 /**
  * notify_valid() - is the call still waiting?
  *

@@ -101,6 +101,17 @@ struct seccomp_rule {
 };
 
 /**
+ * struct notified - calls that an agent is told of
+ * @key: of ready seccomp programs; NULL: they are built of @rules
+ * @rules: none where there is a key
+ */
+struct notified {
+	const char *key;
+	struct seccomp_rule *rules;
+	size_t count;
+};
+
+/**
  * struct guard_glob - a pattern of names that may not be made
  * @top: the folder it begins in, a real path
  * @pattern: of what follows, with the slash
@@ -205,7 +216,7 @@ struct listen_point {
  * @eager: from the start; else once the host asks for it
  * @needed: a run where it can't be done is a failure; implies @eager
  * @v4, @v6: numeric addresses that the namespace gets
- * @notify: @notify of the plan and, as the agent leads where nf_tables is
+ * @notified: @notified of the plan and, as the agent leads where nf_tables is
  *	missing, what it needs for that; none where it is not to
  * @origins: where it was asked to connect to, for the host (core/origins.h)
  */
@@ -215,8 +226,7 @@ struct redirect {
 	bool needed;
 	const char *v4;
 	const char *v6;
-	struct seccomp_rule *notify;
-	size_t notify_count;
+	struct notified notified;
 	struct origins *origins;
 };
 
@@ -243,8 +253,7 @@ struct redirect {
  * @sockets: Unix sockets that may be connected to, by path
  * @watch: what is observed
  * @filter: key of a ready seccomp program; NULL: of @rules one is built
- * @notify_filter: likewise, of @notify
- * @notify: rules that name the calls which an agent serves
+ * @notified: the calls which an agent serves
  */
 struct plan {
 	const char **argv;
@@ -268,7 +277,6 @@ struct plan {
 	const char **writable;
 	size_t writable_count;
 	const char *filter;
-	const char *notify_filter;
 	struct seccomp_rule *rules;
 	size_t rule_count;
 	int *keep_fds;
@@ -276,8 +284,7 @@ struct plan {
 	struct guard_table guard;
 	struct socket_table sockets;
 	struct watch_table watch;
-	struct seccomp_rule *notify;
-	size_t notify_count;
+	struct notified notified;
 };
 
 #endif

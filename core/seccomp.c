@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -63,11 +64,13 @@ static int resolve(const char *name, bool foreign)
 	return number;
 }
 
-int seccomp_number(const char *call)
+void seccomp_name(int number, char *name, size_t size)
 {
-	int number = resolve(call, false);
+	char *found =
+		seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
 
-	return number < 0 ? -1 : number;
+	snprintf(name, size, "%s", found ? found : "");
+	free(found);
 }
 
 static int add_rule(scmp_filter_ctx context, bool foreign,
@@ -178,6 +181,31 @@ int seccomp_get(const char *key, const struct seccomp_rule *rules, size_t count,
 	out->len = ready->len;
 	out->filter = (struct sock_filter *)(uintptr_t)ready->code;
 	return 0;
+}
+
+int seccomp_refusals(const struct notified *notified, struct sock_fprog *out,
+		     struct failure *failure)
+{
+	owned_ptr struct seccomp_rule *rules = NULL;
+	size_t count = 0;
+	char key[128];
+
+	if (notified->key) {
+		/* "notify:…" and "refuse:…" (tools/filters.lua) */
+		snprintf(key, sizeof(key), "refuse%s",
+			 strchr(notified->key, ':'));
+		return seccomp_get(key, NULL, 0, out, failure);
+	}
+	rules = calloc(notified->count + 1, sizeof(*rules));
+	if (!rules)
+		return failure_set(failure, ENOMEM, "no memory");
+	for (size_t i = 0; i < notified->count; i++) {
+		if (!notified->rules[i].error)
+			continue;
+		rules[count] = notified->rules[i];
+		rules[count++].notify = false;
+	}
+	return seccomp_build(rules, count, 0, out, failure);
 }
 
 int seccomp_install(const struct sock_fprog *program)

@@ -4,6 +4,7 @@
 #define SRT_SECCOMP_H
 
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdint.h>
 
 #include "core/plan.h"
@@ -26,8 +27,8 @@
 int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 		  struct sock_fprog *out, struct failure *failure);
 
-/** seccomp_number() - of a call on this machine; -1 where it has none */
-int seccomp_number(const char *call);
+/** seccomp_name() - of a call on this machine, "" for one that it has not */
+void seccomp_name(int number, char *name, size_t size);
 
 /**
  * struct seccomp_ready - a program that was built when srt-lua was
@@ -59,6 +60,24 @@ const struct seccomp_ready *seccomp_find(const char *key);
  */
 int seccomp_get(const char *key, const struct seccomp_rule *rules, size_t count,
 		struct sock_fprog *out, struct failure *failure);
+
+/**
+ * seccomp_refusals() - the program of what an agent refuses of what it is told
+ * @out: as of seccomp_get(): for one that refuses without an agent, and for the
+ *	agent, by seccomp_eval()
+ * Return: 0 or -errno, @failure filled.
+ */
+int seccomp_refusals(const struct notified *notified, struct sock_fprog *out,
+		     struct failure *failure);
+
+/**
+ * seccomp_eval() - what a program answers to a call
+ *
+ * Of BPF it knows what libseccomp writes; it refuses (EPERM) by anything else.
+ * Return: SECCOMP_RET_ERRNO and its like.
+ */
+uint32_t seccomp_eval(const struct sock_fprog *program,
+		      const struct seccomp_data *data);
 
 /**
  * seccomp_install() - put the calling thread under a program for good

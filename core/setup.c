@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "core/agent.h"
 #include "core/inherited.h"
 #include "core/init.h"
 #include "core/landlock.h"
@@ -122,7 +123,7 @@ static int redirect(const struct redirect *redirect, int *led,
 	error = redirect->eager ? redirect_lead(redirect) : redirect_probe();
 	if (!error && !redirect->eager)
 		return 0;
-	*led = error && redirect->notify_count && redirect->origins
+	*led = error && agent_is_told(&redirect->notified) && redirect->origins
 		       ? LED_BY_AGENT
 		       : error;
 	if (*led >= 0 || !redirect->needed)

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,24 +22,15 @@
 /* For learning the host process is waited for: so long it never takes. */
 #define PATIENCE_MS 2000
 
-int watch_open(struct watch *watch, const struct plan *plan, int socket)
+int watch_open(struct watch *watch, const struct watch_table *table,
+	       const struct notified *notified, int socket)
 {
-	*watch = (struct watch){ .socket = socket,
-				 .table = &plan->watch,
-				 .tokens = BURST };
-	watch->refusals =
-		calloc(plan->notify_count + 1, sizeof(*watch->refusals));
-	if (!watch->refusals)
-		return -ENOMEM;
-	for (size_t i = 0; i < plan->notify_count; i++) {
-		const struct seccomp_rule *rule = &plan->notify[i];
-		int number = rule->error ? seccomp_number(rule->call) : -1;
+	struct failure failure;
 
-		if (number >= 0)
-			watch->refusals[watch->refusal_count++] =
-				(struct watch_refusal){ number, rule };
-	}
-	return 0;
+	*watch = (struct watch){ .socket = socket,
+				 .table = table,
+				 .tokens = BURST };
+	return seccomp_refusals(notified, &watch->refusals, &failure);
 }
 
 bool watch_serves(const struct watch *watch, int number)
@@ -158,52 +148,38 @@ static void tell(struct guard *guard, struct watch_message *message)
 		tell_lost(watch);
 }
 
-static bool holds(const struct seccomp_rule *rule,
-		  const struct seccomp_data *data)
+/* How many of a call's arguments say more than a pointer would. */
+static size_t plain_arguments(const char *call)
 {
-	for (size_t i = 0; i < rule->arg_count; i++) {
-		const struct seccomp_arg *arg = &rule->args[i];
-		uint64_t value = data->args[arg->index];
-		bool held = arg->above	   ? value >= arg->value
-			    : arg->differs ? value != arg->value
-					   : (value & arg->mask) == arg->value;
-
-		if (!held)
-			return false;
-	}
-	return true;
+	if (!strcmp(call, "socket") || !strcmp(call, "socketpair"))
+		return 3;
+	return !strcmp(call, "clone") || !strcmp(call, "unshare");
 }
 
-static void tell_refusal(struct guard *guard, const struct seccomp_rule *rule)
+static void tell_refusal(struct guard *guard)
 {
 	const struct seccomp_data *data = &guard->notify.request->data;
 	struct watch_message message;
+	size_t count;
 
 	memset(&message, 0, WATCH_HEAD);
 	message.kind = WATCH_CALL;
-	snprintf(message.text, sizeof(message.text), "%s", rule->call);
-	/* Of the others it may be a pointer, which says nothing to anybody. */
-	for (size_t i = 0; i < rule->arg_count; i++)
-		if (rule->args[i].index < ARRAY_SIZE(message.args))
-			message.args[rule->args[i].index] =
-				data->args[rule->args[i].index];
+	seccomp_name(data->nr, message.text, sizeof(message.text));
+	count = plain_arguments(message.text);
+	for (size_t i = 0; i < count; i++)
+		message.args[i] = data->args[i];
 	tell(guard, &message);
 }
 
 int watch_refuses(struct guard *guard)
 {
-	const struct seccomp_data *data = &guard->notify.request->data;
-	const struct watch *watch = &guard->watch;
+	uint32_t answer = seccomp_eval(&guard->watch.refusals,
+				       &guard->notify.request->data);
 
-	for (size_t i = 0; i < watch->refusal_count; i++) {
-		const struct watch_refusal *refusal = &watch->refusals[i];
-
-		if (refusal->number != data->nr || !holds(refusal->rule, data))
-			continue;
-		tell_refusal(guard, refusal->rule);
-		return -refusal->rule->error;
-	}
-	return 0;
+	if (answer == SECCOMP_RET_ALLOW)
+		return 0;
+	tell_refusal(guard);
+	return -(int)(answer & SECCOMP_RET_DATA);
 }
 
 /* Of what there is to be opened, and only that. */

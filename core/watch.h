@@ -3,6 +3,7 @@
 #ifndef SRT_WATCH_H
 #define SRT_WATCH_H
 
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,18 +17,9 @@ struct guard;
 #define WATCH_TOLD 1024
 
 /**
- * struct watch_refusal - a rule of the plan by which the agent refuses a call
- * @number: of the call
- */
-struct watch_refusal {
-	int number;
-	const struct seccomp_rule *rule;
-};
-
-/**
  * struct watch - what the agent watches
  * @socket: to the host process, owned; -1 where nothing is observed
- * @refusals: owned
+ * @refusals: program that says what is refused
  * @told: hashes of what was told, each with the second of it
  * @tokens: records that may be sent now
  * @refilled: when @tokens last grew
@@ -37,8 +29,7 @@ struct watch_refusal {
 struct watch {
 	int socket;
 	const struct watch_table *table;
-	struct watch_refusal *refusals;
-	size_t refusal_count;
+	struct sock_fprog refusals;
 	struct {
 		uint64_t hash;
 		long long until;
@@ -54,17 +45,19 @@ struct watch {
  * watch_open() - get ready
  * @socket: taken over
  * Context: the agent, before its own seccomp filter.
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -errno.
  */
-int watch_open(struct watch *watch, const struct plan *plan, int socket);
+int watch_open(struct watch *watch, const struct watch_table *table,
+	       const struct notified *notified, int socket);
 
 /** watch_serves() - is it a call that is only observed, and then goes on? */
 bool watch_serves(const struct watch *watch, int number);
 
 /**
- * watch_refuses() - the errno of the rule that refuses a call, negative, or 0
+ * watch_refuses() - the errno that a call is refused with, negative, or 0
  *
- * The same comparison that the filter made, on the registers that it saw.
+ * By the program that would refuse it without an agent, on the registers that
+ * the filter saw. What is refused is told.
  */
 int watch_refuses(struct guard *guard);
 

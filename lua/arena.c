@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the Lua states. */
+/* Memory of the host state. */
 #include "lua/arena.h"
 
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the Lua states: the host's, and the box's. */
+/* Memory of the host state. */
 #ifndef SRT_LUA_ARENA_H
 #define SRT_LUA_ARENA_H
 
 #include <stddef.h>
 
 /**
- * arena_alloc() - a lua_Alloc for states that live as long as the process
+ * arena_alloc() - a lua_Alloc for one state that lives as long as the process
  *
  * Small blocks come from large pieces that the kernel maps in one go, the first
  * as one huge page where it has them; malloc(3) grows by page faults, 12 us

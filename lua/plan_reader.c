@@ -291,6 +291,16 @@ static void read_listen(struct plan_reader *r, int index, void *out)
 	listen->owners = flag_at(r, index, "owners");
 }
 
+static void read_notified(struct plan_reader *r, int index,
+			  struct notified *notified)
+{
+	notified->key = text_field(r, index, "notifyFilter", false);
+	if (!notified->key)
+		notified->rules =
+			list_field(r, index, "notify", read_rule,
+				   sizeof(*notified->rules), &notified->count);
+}
+
 static void read_redirect(struct plan_reader *r, int index,
 			  struct redirect *redirect)
 {
@@ -299,9 +309,7 @@ static void read_redirect(struct plan_reader *r, int index,
 	redirect->needed = flag_at(r, index, "needed");
 	redirect->v4 = text_field(r, index, "v4", true);
 	redirect->v6 = text_field(r, index, "v6", true);
-	redirect->notify =
-		list_field(r, index, "notify", read_rule,
-			   sizeof(*redirect->notify), &redirect->notify_count);
+	read_notified(r, index, &redirect->notified);
 }
 
 static void read_watch(struct plan_reader *r, int index,
@@ -344,7 +352,6 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	plan->files = list_field(r, index, "files", read_file,
 				 sizeof(*plan->files), &plan->file_count);
 	plan->filter = text_field(r, index, "filter", false);
-	plan->notify_filter = text_field(r, index, "notifyFilter", false);
 	if (!plan->filter)
 		plan->rules =
 			list_field(r, index, "seccomp", read_rule,
@@ -358,8 +365,7 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	if (lua_getfield(L, index, "watch") != LUA_TNIL)
 		read_watch(r, lua_gettop(L), &plan->watch);
 	lua_pop(L, 1);
-	plan->notify = list_field(r, index, "notify", read_rule,
-				  sizeof(*plan->notify), &plan->notify_count);
+	read_notified(r, index, &plan->notified);
 	plan->listen = list_field(r, index, "listen", read_listen,
 				  sizeof(*plan->listen), &plan->listen_count);
 	if (plan->listen_count > PLAN_LISTEN_MAX)

@@ -142,8 +142,8 @@ static bool send_step(struct client *client, enum http1_step step,
 	if (!http1_body_done(&exchange->body))
 		return false;
 	if (!exchange->discard &&
-	    !scrub_piece(&exchange->fill, up, chunked,
-			 (struct proxy_text){ 0 }, true)) {
+	    !scrub_piece(&exchange->fill, up, chunked, (struct proxy_text){ 0 },
+			 true)) {
 		fail_request(client, "out of memory");
 		return true;
 	}

@@ -36,7 +36,14 @@ each(filter_key.OPTIONS, function(options)
   if not (options.nested and options.observe) then add(filter_key.of(options), seccomp.rules(options)) end
 end)
 each(filter_key.NOTIFIED, function(options)
-  if options.guard or options.observe then add(filter_key.notified(options), seccomp.notified(options)) end
+  if not (options.guard or options.observe or options.lead) then return end
+  local key, rules, refusals = filter_key.notified(options), seccomp.notified(options), {}
+  add(key, rules)
+  -- What the agent refuses of it, and what the filter does where there is no agent (seccomp_refusals()).
+  for _, rule in ipairs(rules) do
+    if rule.errno then refusals[#refusals + 1] = { call = rule.call, errno = rule.errno, args = rule.args } end
+  end
+  add(key:gsub("^notify", "refuse"), refusals)
 end)
 lines[#lines + 1] = "const struct seccomp_ready seccomp_ready[] = {"
 table.move(entries, 1, #entries, #lines + 1, lines)

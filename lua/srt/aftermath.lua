@@ -4,8 +4,6 @@
 -- made, and never overwrites: a name gets a suffix that nothing looks for.
 local paths = require "srt.paths"
 local places = require "srt.places"
-local protected = require "srt.protected"
-local scan = require "srt.scan"
 local state = require "srt.state"
 local sys = require "srt.c.sys"
 local tidy = require "srt.c.tidy"
@@ -108,8 +106,8 @@ local function open_closed(self, depth)
     local mode = self.rules:at(path).write and tidy.open(path)
     if mode then
       opened[#opened + 1] = { path = path, mode = mode }
-      if path:match("[^/]*$") == ".git" then scan.git(self.look, path, "git") end
-      local ok, message = scan.search(self.look, { { path = path, depth = depth } })
+      if path:match("[^/]*$") == ".git" then require("srt.scan").git(self.look, path, "git") end
+      local ok, message = require("srt.scan").search(self.look, { { path = path, depth = depth } })
       if not ok then self:say(message) end
     end
   end
@@ -118,9 +116,9 @@ end
 
 local function inspect(self)
   local record, depth = self.record, 1
-  self.look = scan.new(protected.list(record.settings))
+  self.look = require("srt.scan").new(require("srt.protected").list(record.settings))
   for _, base in ipairs(record.bases) do depth = math.max(depth, base.depth) end
-  local ok, message = scan.search(self.look, record.bases)
+  local ok, message = require("srt.scan").search(self.look, record.bases)
   if not ok then self:say(message) end
   local opened = open_closed(self, depth)
   replaced(self)

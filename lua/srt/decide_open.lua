@@ -78,11 +78,9 @@ end
 ---@param profile table
 ---@param rules table
 ---@param command string
----@return table|nil decider nil where the policy has no decideOpen
+---@return table decider
 function decide_open.new(profile, rules, command)
-  local chain = profile.callbacks.decideOpen
-  if not chain[1] then return nil end
-  return setmetatable({ chain = chain, origins = profile.callbacks.origins, rules = rules, command = command,
+  return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules, command = command,
     granted = {}, count = 0 }, Decider)
 end
 

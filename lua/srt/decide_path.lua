@@ -199,12 +199,14 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   add_mounts(rules)
-  if profile.protection and not profile.protection.off then
+  if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end
-  require("srt.unix_sockets").add(rules, profile.unix.allowed, function(entry, resolved)
-    return planted(entry, resolved, ctx, roots)
-  end)
+  if profile.unix.allowed[1] then
+    require("srt.unix_sockets").add(rules, profile.unix.allowed, function(entry, resolved)
+      return planted(entry, resolved, ctx, roots)
+    end)
+  end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
   if next(rules.allowWrite) then require("srt.special").cover(rules) end
   rules.folds = {}

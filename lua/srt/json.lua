@@ -7,7 +7,7 @@
 local json = {}
 
 ---Stands for a JSON null; no key of a policy accepts it.
-json.null = setmetatable({}, { __name = "json.null", __tostring = function() return "null" end })
+json.null = require("srt.null")
 
 local MAX_DEPTH = 64
 local ESCAPES = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }

@@ -3,7 +3,7 @@
 --
 -- Each check gets the checker of the document (for :fail, :wrong, :is_table), the node, the value and its origin.
 
-local json = require("srt.json")
+local null = require("srt.null")
 
 local kinds = {}
 
@@ -44,7 +44,7 @@ function kinds.describe(v, isfn)
     return ("the string %q"):format(#v > 60 and v:sub(1, 60) .. "…" or v)
   elseif kind == "number" then
     return v ~= v and "NaN, which is no number" or "the number " .. tostring(v)
-  elseif v == json.null then
+  elseif v == null then
     return "null"
   elseif kind == "table" then
     return (next(v) == nil and "an empty table") or (v[1] ~= nil and "a list") or "a table"

@@ -211,7 +211,7 @@ function lint.run(profile, policy, ctx, more, notes)
   paths(self, profile.filesystem)
   network(self, profile, policy.values)
   require("srt.tls_lint").run(self, profile, ctx.env or {})
-  require("srt.unix_sockets").lint(self, profile.unix, ctx.env or {})
+  if profile.unix.allowed[1] then require("srt.unix_sockets").lint(self, profile.unix, ctx.env or {}) end
   without_effect(self, policy)
   root(self, profile.filesystem, ctx)
   table.sort(self.warnings)

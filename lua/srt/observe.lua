@@ -208,7 +208,8 @@ end
 ---@return table watcher with :close(), and `lost`: how many were too many to be told of
 function observe.start(loaded, plan, sandbox, add, say)
   local self = setmetatable({ lost = 0, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
-  self.decider = require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
+  self.decider = loaded.profile.callbacks.decideOpen[1]
+    and require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
   self.handle = require("srt.c.watch").start(sandbox, function(message) self:take(message) end)
   -- Without a proxy nobody else has told the box where questions go.
   if self.decider then loaded.box:asker(sandbox) end

@@ -126,7 +126,6 @@ end
 ---@return string? message
 function secrets.open(profile, env)
   local found = profile.credentials
-  if not found or not found.active then return nil end
   local ok, message = require("srt.c.secret").hide()
   if not ok then return nil, "the process can't be hidden: " .. message end
   local self = setmetatable({ all = {}, items = {}, named = {}, hidden = {}, byValue = {}, known = {},

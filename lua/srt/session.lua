@@ -168,7 +168,7 @@ function session.load(facts, path, options)
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))
   end
-  box:hide(require("srt.secrets").variables(profile.credentials))
+  if profile.credentials.active then box:hide(require("srt.secrets").variables(profile.credentials)) end
   sort_notes(profile, rules)
   local loaded = { profile = profile, rules = rules, box = box, policy = real }
   if learner then learner:settle(loaded, facts, options.tempDir) end

@@ -85,7 +85,6 @@ end
 ---@param entries table[] profile.unix.allowed
 ---@param planted fun(entry: table, resolved: srt.resolved): string? the link that a command could have made
 function unix_sockets.add(rules, entries, planted)
-  if #entries == 0 then return end
   rules.sockets = { paths = {}, globs = {} }
   for _, entry in ipairs(entries) do add(rules, entry, planted) end
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Checks one document of a policy against the schema and gathers its entries. All errors are found at once.
 
-local json = require("srt.json")
+local null = require("srt.null")
 local kinds = require("srt.kinds")
 local schema = require("srt.schema")
 local source = require("srt.source")
@@ -39,7 +39,7 @@ end
 
 ---Is a JSON [] or {} of the other kind, or anything but a table?
 function Checker:is_table(v, kind)
-  if type(v) ~= "table" or v == json.null then
+  if type(v) ~= "table" or v == null then
     return false
   end
   local is = self.doc.places and self.doc.places.kinds[v]

@@ -225,7 +225,8 @@ class Killed(Running):
 
     def states(self):
         folder = self.path("home/.local/state/srt-lua")
-        return os.listdir(folder) if os.path.exists(folder) else []
+        # What was denied is kept there, too.
+        return [name for name in os.listdir(folder) if name != "violations"] if os.path.exists(folder) else []
 
     def is_clean(self, wait):
         if wait:

@@ -320,7 +320,8 @@ class Programs(Transparent):
             command = "java -cp . Get"
         else:
             command = "java Get.java"
-        got = self.check(BARE + command, "port 7777\nup.test 7777\nGET /j HTTP/1.1\nunknown\n", timeout=120)
+        got = self.check(BARE + command, "port 7777\nup.test 7777\nGET /j HTTP/1.1\nunknown\n", timeout=120,
+                         options=("--report", "none"))
         self.assertEqual("", got.err)
 
     @as_everyone

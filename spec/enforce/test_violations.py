@@ -18,6 +18,10 @@ class Violations(Case):
     def file(self):
         return os.path.join(self.home, ".local/state/srt-lua/violations/violations.jsonl")
 
+    def policy(self, text, name="policy.lua"):
+        """What the kernel denies is not observed here: libraries try things that no test is about."""
+        return super().policy(text.replace("network = {", 'observe = "none", network = {', 1), name)
+
     def lines(self, path=None):
         with open(path or self.file, encoding="utf-8") as file:
             return [json.loads(line) for line in file]

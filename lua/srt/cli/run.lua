@@ -114,7 +114,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local kind, value, notices = sandbox:run()
   if watcher then watcher:close() end
   if proxy then proxy:close() end
-  tell(ctx, require("srt.report").replaced(notices), "warning: ")
+  if notices[1] or notices.more then tell(ctx, require("srt.report").replaced(notices), "warning: ") end
   if options.learner then options.learner.ran = kind == "exit" or kind == "signal" end
   return status_of(ctx, options.command[1], kind, value)
 end
@@ -147,7 +147,9 @@ local function prepare(ctx, options, sandbox)
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
   end
-  loaded.vault, message = require("srt.secrets").open(loaded.profile, facts.env)
+  if loaded.profile.credentials.active then
+    loaded.vault, message = require("srt.secrets").open(loaded.profile, facts.env)
+  end
   if message then return nil, ours(message) end
   local plan
   plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded)
