@@ -207,7 +207,8 @@ function namespaces.compile(profile, rules, ctx)
     plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
+    learns = watch and watch.learns or nil }
   plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
   if not plan.filter then plan.seccomp = require("backends.seccomp").rules(options) end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil

@@ -14,6 +14,8 @@ Learner.__index = Learner
 
 local MOST_PATHS, MOST_HOSTS, MOST_DENIED, MOST_PROGRAMS = 20000, 2000, 500, 20
 
+local UNIX = "socket(AF_UNIX)"
+
 -- Whatever the lists say of other hosts, the box is asked by this one.
 local ANY = "learn-any-host"
 local PRESET = "return { network = { decideConnect = function() return true end } }"
@@ -180,13 +182,13 @@ function Learner:denied(event)
   if not known then self.lost = self.lost + 1 end
 end
 
----Has a reporter tell of denials here too.
+---Has a reporter tell of denials here too. It is spared what libc tries whenever it looks a user up.
 ---@param reporter table of srt.reporting
 function Learner:listen(reporter)
   local add = reporter.add
   function reporter.add(this, event)
     self:denied(event)
-    return add(this, event)
+    return event.target ~= UNIX and add(this, event) or nil
   end
 end
 
@@ -246,7 +248,7 @@ local function credentials(self, found)
 end
 
 local function unix_sockets(self)
-  local event = self.refused["socket socket(AF_UNIX)"]
+  local event = self.refused["socket " .. UNIX]
   if not event then return {} end
   return { { why = "a Unix socket was tried; which one can't be told. Each entry gives all that its server can do",
     programs = event.exe and { event.exe:match("[^/]*$") } or {} } }
@@ -278,7 +280,7 @@ function Learner:policy(command)
   found.denied = {}
   for _, key in ipairs(sorted_keys(self.refused)) do
     local event = self.refused[key]
-    if event.target ~= "socket(AF_UNIX)" then found.denied[#found.denied + 1] = event end
+    if event.target ~= UNIX then found.denied[#found.denied + 1] = event end
   end
   return require("srt.learn_policy").text(found, self.presets)
 end
