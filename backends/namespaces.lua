@@ -215,7 +215,8 @@ function namespaces.compile(profile, rules, ctx)
   plan.allSockets = profile.unix.all
   plan.watch = watch
   if guard or sockets or watch then
-    options.reads = watch and watch.reads
+    -- For learning nothing that writes may be left out, and registers don't tell all of it.
+    options.reads = watch and (watch.reads or watch.learns)
     tell(plan, options, ctx.ready)
   end
   -- For a kernel without nf_tables, which shows only inside.
