@@ -80,8 +80,8 @@ end
 ---@param command string
 ---@return table decider
 function decide_open.new(profile, rules, command)
-  return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules, command = command,
-    granted = {}, count = 0 }, Decider)
+  return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules,
+    command = command, granted = {}, count = 0 }, Decider)
 end
 
 return decide_open

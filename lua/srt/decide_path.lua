@@ -202,11 +202,9 @@ function decide.compile(profile, ctx)
   if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end
-  if profile.unix.allowed[1] then
-    require("srt.unix_sockets").add(rules, profile.unix.allowed, function(entry, resolved)
-      return planted(entry, resolved, ctx, roots)
-    end)
-  end
+  local sockets = profile.unix.allowed
+  local function by_link(entry, resolved) return planted(entry, resolved, ctx, roots) end
+  if sockets[1] then require("srt.unix_sockets").add(rules, sockets, by_link) end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
   if next(rules.allowWrite) then require("srt.special").cover(rules) end
   rules.folds = {}
