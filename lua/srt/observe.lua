@@ -4,13 +4,10 @@
 -- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. To
 -- tell decides nothing: mounts and filters hold the policy, this says why. A file that is granted is opened by the host
 -- process, by the path that was judged, and given to the caller as it is.
-local answers = require "srt.answers"
 local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local observe = {}
-
-local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
 
 ---What the agent watches in a run: for observe, and for filesystem.decideOpen.
 ---@param profile table
@@ -90,30 +87,16 @@ local function rule_text(rule)
   return rule.origin and rule.origin.key and ("%s: %s"):format(rule.origin.key, rule.given) or rule.given
 end
 
--- What would allow it: what is not there can't be named, and folders that hold everything should not be.
-local function opener(answer)
-  if sys.lstat(answer.real) then return answer.real end
-  local folder = paths.parent(answer.real)
-  return folder:find("^/[^/]+/") and folder ~= sys.homeof() and sys.lstat(folder) and folder or nil
-end
-
-local function advice(action, answer)
-  if answer.rule == answers.UNWRITABLE then
-    local path = opener(answer)
-    return path and ("add %q to %s"):format(path, WRITE)
-  end
-  if action == "read" and not answer.rule.builtin and answer.rule.origin and answer.rule.origin.key then
-    return ("add %q to %s"):format(answer.real, READ)
-  end
-end
-
 local function path_event(message, answer, denied)
-  local rule = answer.rule
-  local reading = message.action == "read"
-  local event = denied or { rule = rule_text(rule), advice = advice(message.action, answer),
-    reason = ("%s%s"):format(reading and "reading is denied" or message.action .. " is denied",
-      answer.errno and " (" .. answer.errno .. ")" or ""),
-    origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil }
+  local rule, reading = answer.rule, message.action == "read"
+  local event = denied
+  if not event then
+    local advice, why = require("srt.advice").of(message.action, answer)
+    event = { rule = rule_text(rule), advice = advice, reason = ("%s is denied%s%s"):format(
+      reading and "reading" or message.action, answer.errno and " (" .. answer.errno .. ")" or "",
+      why and "; " .. why or ""),
+      origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil }
+  end
   event.kind, event.target = reading and "read" or "write", answer.real
   return event
 end

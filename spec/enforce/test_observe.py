@@ -89,6 +89,32 @@ class Writes(Observed):
         self.assertTrue(event["origin"].endswith(":1"), event)
 
     @as_everyone
+    def test_advice(self):
+        """What is advised is what would have allowed it."""
+        self.write("p/f", "x"), self.write("p/a[b]*", "x"), self.write("p/sub/f", "x"), self.write("out/g", "x")
+        self.write("w/.git/HEAD", "ref: x\n"), self.write("w/.git/config", "")
+        os.makedirs(self.path("w/.git/objects")), os.makedirs(self.path("w/.git/refs")), os.makedirs(self.path("home"), exist_ok=True)
+        for name in ("p", "p/sub", "out", "w/.git", "home", "p/f", "p/a[b]*", "w/.git/config"):
+            self.own(self.path(name))
+        allow = 'add "%s" to filesystem.allowWrite'
+        for script, advice in (
+                ("rm -f ../p/f", allow % self.path("p")), ("rm -rf ../p/sub", allow % self.path("p/sub")),
+                ("mv ../p/f .", allow % self.path("p")), ("echo x >../p/f", allow % self.path("p/f")),
+                ("mkdir ../p/new", allow % self.path("p")),
+                ("echo x >'../p/a[b]*'", 'add { path = "%s", literal = true } to filesystem.allowWrite' % self.path("p/a[b]*")),
+                ("mkdir ~/.npm", "make %s first, then " % self.path("home/.npm") + allow % self.path("home/.npm")),
+                ("mv ok/f .git/config", "set filesystem.allowGitConfig = true"),
+                ("echo x >.git/config", "set filesystem.allowGitConfig = true"), (": >no/x", None)):
+            with self.subTest(script=script):
+                events = self.told("(%s) 2>/dev/null; true" % script).events
+                self.assertTrue(events)
+                self.assertEqual(advice, events[0].get("advice"), events)
+        self.write("home/f", "x"), self.own(self.path("home/f"))
+        (event,) = self.told("(rm -f ~/f) 2>/dev/null; true").events
+        self.assertNotIn("advice", event)
+        self.assertIn("%s would have to be writable, which is too much to advise" % self.path("home"), event["reason"])
+
+    @as_everyone
     def test_modes(self):
         script = "(: >no/x) 2>/dev/null; cat hid/f 2>/dev/null; ls hid 2>/dev/null; true"
         self.assertEqual([], self.told(script, policy("none")).events)
