@@ -10,6 +10,7 @@ Store.__index = Store
 
 local CAPACITY = 1000 -- the last ones, in memory
 local GROUPS = 500 -- of the same kind, target and rule; more are only counted
+local OF_KIND = 20 -- so many of a kind are grouped whatever else was denied
 
 -- What an event may say.
 local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
@@ -52,8 +53,9 @@ local function group(self, v)
   local found = self.groups[key]
   if found then
     found.count = found.count + 1
-  elseif #self.groups < GROUPS then
+  elseif #self.groups < GROUPS or (self.kinds[v.kind] or 0) < OF_KIND then
     found = { count = 1, violation = v }
+    self.kinds[v.kind] = (self.kinds[v.kind] or 0) + 1
     self.groups[key], self.groups[#self.groups + 1] = found, found
   else
     self.ungrouped = self.ungrouped + 1
@@ -139,7 +141,7 @@ function violations.new(options)
     commandId = text.clean(id and id ~= "" and id or options.command, MAX_COMMAND),
     ignore = options.ignore and next(options.ignore) and options.ignore or nil,
     capacity = options.capacity or CAPACITY, now = options.now or os.time, ask = options.ask, write = options.write,
-    ring = {}, groups = {}, pending = {}, total = 0, ungrouped = 0,
+    ring = {}, groups = {}, kinds = {}, pending = {}, total = 0, ungrouped = 0,
   }, Store)
 end
 

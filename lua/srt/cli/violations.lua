@@ -50,7 +50,8 @@ function violations.shown(line, json)
   if json then return line .. "\n" end
   local process = type(v.process) == "table" and field(v.process.exe)
   return ("%s %-9s %s: %s  [%s]\n"):format(field(v.time) or "?", field(v.kind), field(v.target),
-    field(v.advice) or field(v.reason) or field(v.rule) or "denied",
+    require("srt.violation_text").why { advice = field(v.advice), reason = field(v.reason), rule = field(v.rule),
+      origin = field(v.origin) },
     (process and process .. " in " or "") .. (field(v.command) or "?"))
 end
 
