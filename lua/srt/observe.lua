@@ -105,7 +105,7 @@ local Watcher = {}
 Watcher.__index = Watcher
 
 function Watcher:tell(message, event)
-  event.pid, event.exe = message.pid, message.exe
+  event.pid, event.exe, event.count = message.pid, message.exe, message.count
   if self.say then
     self.say(("observed: %s %s: %s, by %s (pid %d)"):format(event.kind, event.target, event.rule or event.reason,
       event.exe or "?", event.pid))
@@ -162,7 +162,7 @@ end
 
 function Watcher:take(message)
   if message.kind == "lost" then
-    self.lost = self.lost + message.args[1]
+    self.lost = math.max(self.lost, message.args[1])
   elseif message.kind == "ask" then
     self:asked(message)
   elseif message.kind == "call" then
@@ -188,7 +188,7 @@ end
 ---@param sandbox userdata
 ---@param add fun(event: table) told each violation, as of violations.lua
 ---@param say nil|fun(line: string)
----@return table watcher with :close(), and `lost`: how many were too many to be told of
+---@return table watcher with :close(), and `lost`: of how many, at least, nothing was told
 function observe.start(loaded, plan, sandbox, add, say)
   local self = setmetatable({ lost = 0, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
   self.decider = loaded.profile.callbacks.decideOpen[1]

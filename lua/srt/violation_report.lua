@@ -38,9 +38,9 @@ local function merged(store)
       local key = line_key(group.violation)
       local line = key and by[key]
       if line then
-        line.count, line.targets = line.count + group.count, line.targets + 1
+        line.count, line.targets, line.more = line.count + group.count, line.targets + 1, line.more or group.more
       else
-        line = { count = group.count, targets = 1, violation = group.violation }
+        line = { count = group.count, targets = 1, more = group.more, violation = group.violation }
         list[#list + 1] = line
         if key then by[key] = line end
       end
@@ -75,7 +75,7 @@ local function line_of(line)
     return ("  %s %s: %s (%d paths, first %s)"):format(v.kind, place or v.target:match("^(.+)/[^/]*$") or "/", why,
       line.targets, target)
   end
-  local times = line.count > 1 and (" (%d times)"):format(line.count) or ""
+  local times = line.count > 1 and (" (%d times%s)"):format(line.count, line.more and " or more" or "") or ""
   -- Most reasons begin with what was denied.
   if not v.advice and why:sub(1, #v.target) == v.target then return ("  %s%s: %s"):format(v.kind, times, why) end
   return ("  %s %s%s: %s"):format(v.kind, target, times, why)
@@ -89,7 +89,8 @@ function violation_report.lines(store, more)
   if store.total == 0 then return {} end
   local list = merged(store)
   local shown = chosen(list)
-  local lines = { ("denied: %s"):format(store.total == 1 and "one attempt" or store.total .. " attempts") }
+  local lines = { ("denied: %s%s"):format(store.total == 1 and "one attempt" or store.total .. " attempts",
+    (store.more or store.lost > 0) and " or more" or "") }
   for _, line in ipairs(shown) do lines[#lines + 1] = line_of(line) end
   local left = #list - #shown + store.ungrouped
   if left > 0 then
@@ -105,10 +106,11 @@ function violation_report.json(store)
   local json, list = require("srt.json"), {}
   for i, group in ipairs(store and store.groups or {}) do
     local v = group.violation
-    list[i] = { count = group.count, kind = v.kind, target = v.target, rule = v.rule, reason = v.reason,
+    list[i] = { count = group.count, atLeast = group.more, kind = v.kind, target = v.target, rule = v.rule, reason = v.reason,
       origin = v.origin, advice = v.advice, process = v.process }
   end
-  return json.encode({ denied = store and store.total or 0, more = store and store.ungrouped or 0,
+  return json.encode({ denied = store and store.total or 0, more = store and store.ungrouped + store.lost or 0,
+    atLeast = store and (store.more or store.lost > 0) or nil,
     command = store and store.command, commandId = store and store.commandId,
     violations = list }, true)
 end

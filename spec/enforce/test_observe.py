@@ -141,6 +141,34 @@ class Writes(Observed):
         self.assertGreater(len(told), 100)
 
 
+    @as_everyone
+    def test_counts(self):
+        """What the agent tells together is counted as often as it was tried, within a factor of two; few exactly."""
+        for times, least, more in ((1, 1, None), (2, 2, None), (8, 8, None), (1000, 512, True)):
+            got = self.run_srt(["python3", "-c", textwrap.dedent('''if True:
+                import os
+                for i in range(%d):
+                    try: os.mkdir("no/d")
+                    except OSError: pass''' % times)], policy(), options=("--report", "json"))
+            said = json.loads(got.err.splitlines()[-1])
+            self.assertTrue(least <= said["denied"] <= times, (times, said))
+            self.assertEqual((said["denied"], more, 0), (said["violations"][0]["count"], said.get("atLeast"), said["more"]))
+
+    @as_everyone
+    def test_lost(self):
+        """What was too much to be told of shows in the report."""
+        code = textwrap.dedent('''if True:
+            import os
+            for i in range(5000):
+                try: os.mkdir("no/d%d" % i)
+                except OSError: pass''')
+        got = self.run_srt(["python3", "-c", code], policy(), options=("--report", "json"))
+        said = json.loads(got.err.splitlines()[-1])
+        self.assertTrue(said["atLeast"], got.err[-300:])
+        self.assertTrue(2000 < sum(v["count"] for v in said["violations"]) + said["more"] <= 5000, (said["denied"], said["more"]))
+        self.assertRegex(self.run_srt(["python3", "-c", code], policy()).err, "denied: [0-9]+ attempts or more\n")
+
+
 class Refused(Observed):
     @as_everyone
     def test_same_errno_as_ever(self):

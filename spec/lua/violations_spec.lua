@@ -182,6 +182,24 @@ describe("the lines of the report", function()
       report.lines(store)[2])
   end)
 
+  it("count what stands for several attempts, and say that there may be more", function()
+    local store = store_of { capacity = 2 }
+    for i = 1, 3 do store:add { kind = "write", target = "/a", count = i } end
+    assert.equal(2, #store:list())
+    assert.equal(3, store:list()[2].count)
+    assert.same({ "denied: 6 attempts or more", "  write /a (6 times or more): denied" }, report.lines(store))
+    store.lost = 7
+    local json = require("srt.json").decode(report.json(store))
+    assert.same({ 6, 7, true, 6, true },
+      { json.denied, json.more, json.atLeast, json.violations[1].count, json.violations[1].atLeast })
+    store = store_of()
+    for _ = 1, 2 do store:add { kind = "write", target = "/a", count = 1 } end
+    assert.same({ "denied: 2 attempts", "  write /a (2 times): denied" }, report.lines(store))
+    assert.is_nil(require("srt.json").decode(report.json(store)).atLeast)
+    store.lost = 1
+    assert.equal("denied: 2 attempts or more", report.lines(store)[1])
+  end)
+
   it("know of a kind that comes after much of another", function()
     local store = store_of()
     for i = 1, 1000 do store:add { kind = "write", target = "/d" .. i } end
