@@ -106,8 +106,8 @@ function violation_report.json(store)
   local json, list = require("srt.json"), {}
   for i, group in ipairs(store and store.groups or {}) do
     local v = group.violation
-    list[i] = { count = group.count, atLeast = group.more, kind = v.kind, target = v.target, rule = v.rule, reason = v.reason,
-      origin = v.origin, advice = v.advice, process = v.process }
+    list[i] = { count = group.count, atLeast = group.more, kind = v.kind, target = v.target, rule = v.rule,
+      reason = v.reason, origin = v.origin, advice = v.advice, process = v.process }
   end
   return json.encode({ denied = store and store.total or 0, more = store and store.ungrouped + store.lost or 0,
     atLeast = store and (store.more or store.lost > 0) or nil,
