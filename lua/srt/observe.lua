@@ -60,12 +60,18 @@ local CALLS = {
 }
 local MOUNT = { "mount", nil, "nothing can be mounted without allowNestedUserNamespaces" }
 
-local function call_event(message)
+local TYPES = { [2] = "datagram sockets", [3] = "raw sockets", [5] = "sockets of packets (SOCK_SEQPACKET)" }
+
+-- unix: may the command reach Unix sockets by their paths?
+local function call_event(message, unix)
   local kind, target, reason = table.unpack(CALLS[message.text] or MOUNT, 1, 3)
   local event = { kind = kind, target = target and target(message) or message.text, reason = reason }
   if event.target == "socket(AF_UNIX)" then
-    event.reason = "no Unix socket can be made without network.allowUnixSockets"
-  elseif event.target:find("(AF_INET", 1, true) or event.target == "socket(AF_UNIX)" then
+    local what = unix and TYPES[message.args[2] & 0xf]
+    event.reason = what and ("no Unix %s can be made, only stream sockets"):format(what)
+      or unix and "no Unix socket of this type can be made"
+      or "no Unix socket can be made without network.allowUnixSockets"
+  elseif event.target:find("(AF_INET", 1, true) then
     event.reason = "sockets of this type can't be made"
   end
   return event
@@ -166,7 +172,7 @@ function Watcher:take(message)
   elseif message.kind == "ask" then
     self:asked(message)
   elseif message.kind == "call" then
-    self:tell(message, call_event(message))
+    self:tell(message, call_event(message, self.loaded.profile.unix.allowed[1] ~= nil))
   else
     local learner = self.loaded.learner
     if learner and message.action == "read" then return learner:looked(message.text, message.exe) end

@@ -199,6 +199,19 @@ class Refused(Observed):
         self.assertIn("mount", self.targets(seen[1], "mount"))
 
     @as_everyone
+    def test_unix_datagrams(self):
+        """With Unix sockets it is the type that is refused. Without, libraries try in vain all the time: nobody is told."""
+        code = """if True:
+            import socket
+            try: socket.socket(1, 2)
+            except PermissionError: print("refused")"""
+        for more, reasons in (("", []),
+                              ('}, network = { allowUnixSockets = { "s.sock" }', ["no Unix datagram sockets can be made, only stream sockets"])):
+            got = self.python(code, policy("writes", more))
+            self.assertEqual("refused\n", got.out)
+            self.assertEqual(reasons, [e["reason"] for e in got.events], got.err)
+
+    @as_everyone
     def test_agent_killed(self):
         """Refused calls stay refused, watched ones fail, and the command ends as it will."""
         process = self.popen("python3", "-c", textwrap.dedent("""if True:
