@@ -181,11 +181,11 @@ end
 ---@return table rules
 function decide.compile(profile, ctx)
   local lists = profile.filesystem
-  local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
-    finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, masked = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
+  local size, roots = #lists.denyRead, {}
+  local rules = setmetatable({ denyRead = sys.sized(size), allowRead = {}, allowWrite = {}, denyWrite = {}, masked = {},
+    finalRead = {}, finalWrite = {}, types = sys.sized(size), links = {}, notes = {}, problems = {}, absent = {},
+    placeholders = {}, pinned = {}, makeable = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
   if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists, rules.tempDir) end
-  local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
     local real = sys.realpath(entry.path)

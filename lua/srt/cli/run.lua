@@ -49,7 +49,7 @@ local function plan_of(options, facts, temp, identity, loaded)
   end
   local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
-    binary = sys.realpath("/proc/self/exe"), ready = require("srt.c.sandbox").ready, files = files })
+    binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready, files = files })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, message end
   table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
