@@ -25,11 +25,25 @@ end
 -- Folders that hold everything of a user, or of the system, should not be written.
 local function broad(folder) return not folder:find("^/[^/]+/") or home(folder) end
 
+-- No entry makes a protected name writable.
+local function protected(path)
+  for _, row in ipairs(require("srt.protected").NAMES) do
+    local at = (path .. "/"):find("/" .. row[1] .. "/", 1, true)
+    if at and (row.where ~= "home" or home(path:sub(1, at - 1))) then return row[1] end
+  end
+end
+
+local function add_writable(path, first)
+  local name = protected(path)
+  if name then return nil, ("%s is a protected name, which no entry makes writable"):format(name) end
+  return (first or "") .. add(path, WRITE)
+end
+
 local function of_folder(action, path)
   local folder = paths.parent(path)
-  if not broad(folder) then return add(folder, WRITE) end
+  if not broad(folder) then return add_writable(folder) end
   if action ~= "delete" and home(folder) then
-    return ("make %s first, then %s"):format(path, add(path, WRITE))
+    return add_writable(path, ("make %s first, then "):format(path))
   end
   return nil, ("%s would have to be writable, which is too much to advise"):format(folder)
 end
@@ -44,7 +58,7 @@ function advice.of(action, answer)
   if rule == answers.UNWRITABLE then
     if action == "delete" or not sys.lstat(path) then return of_folder(action, path) end
     if broad(path) then return nil, ("%s is too much to advise"):format(path) end
-    return add(path, WRITE)
+    return add_writable(path)
   end
   if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return add(path, READ) end
 end

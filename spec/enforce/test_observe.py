@@ -113,6 +113,10 @@ class Writes(Observed):
         (event,) = self.told("(rm -f ~/f) 2>/dev/null; true").events
         self.assertNotIn("advice", event)
         self.assertIn("%s would have to be writable, which is too much to advise" % self.path("home"), event["reason"])
+        for name in (".bashrc", ".vscode"):
+            (event,) = self.told("mkdir ~/%s 2>/dev/null; true" % name).events
+            self.assertNotIn("advice", event)
+            self.assertIn("%s is a protected name" % name, event["reason"])
 
     @as_everyone
     def test_modes(self):
