@@ -90,7 +90,8 @@ end
 ---@return table decider
 function decide_open.new(profile, rules, command)
   local home = profile.home
-  return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules, command = command,
+  return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules,
+    command = command,
     protection = profile.protection, home = home and sys.realpath(home), granted = {}, count = 0 }, Decider)
 end
 
