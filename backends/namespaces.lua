@@ -42,9 +42,10 @@ local function own_slots(list)
   return list
 end
 
-local function cover(mounts, points, index, rules, path)
+-- There may be thousands of files: what is brief is a string for each, its path.
+local function cover(mounts, points, index, rules, path, brief)
   if rules.types[path] ~= "dir" then
-    mounts[#mounts + 1] = { op = "mask", target = path }
+    mounts[#mounts + 1] = brief and path or { op = "mask", target = path }
     return
   end
   local list = slots(points, index, rules, path)
@@ -82,7 +83,7 @@ end
 
 -- Walks the points, parents first, and mounts where the state changes. Stacks
 -- hold what is mounted above the point at hand.
-local function mounts_of(rules, plan)
+local function mounts_of(rules, plan, brief)
   local mounts, writable = {}, {}
   local points = rules:points()
   local pins = pins_of(rules, points)
@@ -109,7 +110,7 @@ local function mounts_of(rules, plan)
     -- Pinned even where nothing changes, so that nobody inside moves it; where it can't be seen, nobody can.
     if path ~= "/" and (changes or masked or pins[path] and reads[depth] or path == rules.tempDir) then
       if not read then
-        cover(mounts, points, index, rules, path)
+        cover(mounts, points, index, rules, path, brief)
       elseif masked then
         mounts[#mounts + 1] = content(path, masked)
       else
@@ -159,7 +160,8 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
---- binary: string? this program, ready: (fun(key: string): boolean)? is a seccomp program built in?,
+--- brief: boolean? masks of files as strings, binary: string? this program,
+--- ready: (fun(key: string): boolean)? is a seccomp program built in?,
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
@@ -182,7 +184,7 @@ function namespaces.compile(profile, rules, ctx)
   end
   local watch, unwatched = require("srt.observe").of(profile)
   if unwatched then return nil, unwatched end
-  mounts_of(rules, plan)
+  mounts_of(rules, plan, ctx.brief)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
     plan.files[i] = { name = file.name, content = file.content, mode = FILE_MODE }
@@ -207,7 +209,8 @@ function namespaces.compile(profile, rules, ctx)
     plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
   end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
-    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false }
+    groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
+    learns = watch and watch.learns or nil }
   plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
   if not plan.filter then plan.seccomp = require("backends.seccomp").rules(options) end
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
@@ -215,7 +218,8 @@ function namespaces.compile(profile, rules, ctx)
   plan.allSockets = profile.unix.all
   plan.watch = watch
   if guard or sockets or watch then
-    options.reads = watch and watch.reads
+    -- For learning nothing that writes may be left out, and registers don't tell all of it.
+    options.reads = watch and (watch.reads or watch.learns)
     tell(plan, options, ctx.ready)
   end
   -- For a kernel without nf_tables, which shows only inside.

@@ -139,10 +139,10 @@ local CHANGING = [[
 ]]
 
 -- Does the agent refuse it where it observes, so that it is told? From clone3 libc falls back to what is, and of Unix
--- sockets it asks for one whenever it looks a user up.
-local function is_told(refusal)
+-- sockets it asks for one whenever it looks a user up, so only who learns a policy is told.
+local function is_told(refusal, options)
   return refusal.call ~= "clone3"
-    and not (refusal.call == "socket" and #refusal.args == 1 and refusal.args[1].value == AF_UNIX)
+    and (options.learns or not (refusal.call == "socket" and #refusal.args == 1 and refusal.args[1].value == AF_UNIX))
 end
 
 -- What is refused by the agent where it observes, so that it can tell. It is as closed as by the filter: these calls
@@ -163,7 +163,7 @@ local WRITING = { { O_RDWR, O_RDWR | O_EXCL }, { O_TRUNC, O_TRUNC | O_EXCL }, { 
 -- For reports: what may be a denied write, or with `reads` any open, and what is refused.
 local function observed(list, options, notify)
   for _, refusal in ipairs(options.observe and refusals(options) or {}) do
-    if is_told(refusal) then
+    if is_told(refusal, options) then
       refusal.notify = true
       list[#list + 1] = refusal
     end
@@ -177,8 +177,9 @@ end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?} those that make names; those that connect Unix sockets; those that are observed, opens for reading
---- among them; those that connect TCP, where the agent leads it to the proxy
+--- lead: boolean?, learns: boolean?} those that make names; those that connect Unix sockets; those that are observed,
+--- opens for reading among them; those that connect TCP, where the agent leads it to the proxy; learns: Unix sockets
+--- that are refused are told
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
@@ -209,7 +210,7 @@ function seccomp.rules(options)
   local list = {}
   refuse_words(list, REFUSED, EPERM)
   for _, refusal in ipairs(refusals(options)) do
-    if not (options.observe and is_told(refusal)) then list[#list + 1] = refusal end
+    if not (options.observe and is_told(refusal, options)) then list[#list + 1] = refusal end
   end
   set_id_bits(list, S_ISUID)
   if options.root then set_id_bits(list, S_ISGID) end

@@ -183,12 +183,14 @@ struct socket_table {
  * @on: it tells the host process of denied writes and refused calls
  * @reads: of denied reads as well
  * @asks: of opens that are likely denied it asks, and the call waits
+ * @learns: instead it tells of all that is written, and with @reads read
  * @needed: a run where that can't be done is a failure
  */
 struct watch_table {
 	bool on;
 	bool reads;
 	bool asks;
+	bool learns;
 	bool needed;
 };
 

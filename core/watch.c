@@ -19,6 +19,8 @@
 #define PER_SECOND 100
 /* The same is not told again before. */
 #define AGAIN_MS 1000
+/* For learning the host process is waited for: so long it never takes. */
+#define PATIENCE_MS 2000
 
 int watch_open(struct watch *watch, const struct watch_table *table,
 	       const struct notified *notified, int socket)
@@ -60,7 +62,8 @@ static bool was_told(struct watch *watch, const struct watch_message *message,
 	uint64_t hash = hash_of(message);
 	size_t slot = hash % WATCH_TOLD;
 
-	if (watch->told[slot].hash == hash && now < watch->told[slot].until)
+	if (watch->told[slot].hash == hash &&
+	    (watch->table->learns || now < watch->told[slot].until))
 		return true;
 	watch->told[slot].hash = hash;
 	watch->told[slot].until = now + AGAIN_MS;
@@ -89,6 +92,23 @@ static bool send(const struct watch *watch, const struct watch_message *message)
 			 WATCH_HEAD + strlen(message->text) + 1, NULL, 0);
 }
 
+static bool send_waiting(const struct watch *watch,
+			 const struct watch_message *message)
+{
+	struct pollfd room = { .fd = watch->socket, .events = POLLOUT };
+
+	return send(watch, message) ||
+	       (poll(&room, 1, PATIENCE_MS) == 1 && send(watch, message));
+}
+
+static bool send_soon(struct watch *watch, const struct watch_message *message,
+		      long long now)
+{
+	if (watch->table->learns)
+		return send_waiting(watch, message);
+	return take_token(watch, now) && send(watch, message);
+}
+
 static void tell_lost(struct watch *watch)
 {
 	struct watch_message message;
@@ -112,7 +132,7 @@ static void name_program(const struct guard *guard,
 	message->exe[size < 0 ? 0 : size] = '\0';
 }
 
-/* Answers in time go before records: what would have to wait is counted. */
+/* Answers in time go before records, but for learning. */
 static void tell(struct guard *guard, struct watch_message *message)
 {
 	struct watch *watch = &guard->watch;
@@ -122,7 +142,7 @@ static void tell(struct guard *guard, struct watch_message *message)
 		return;
 	message->pid = guard->view.thread;
 	name_program(guard, message);
-	if (!take_token(watch, now) || !send(watch, message))
+	if (!send_soon(watch, message, now))
 		watch->lost++;
 	else if (watch->lost)
 		tell_lost(watch);
@@ -182,21 +202,37 @@ static bool ask(struct guard *guard, struct watch_message *message)
 	return true;
 }
 
+static bool find(struct guard *guard, size_t *from,
+		 struct watch_message *message)
+{
+	size_t begun = *from;
+	int found;
+
+	memset(message, 0, WATCH_HEAD);
+	message->kind = WATCH_PATH;
+	found = watch_find(guard, from, message);
+	if (found == -EPERM) {
+		*from = begun;
+		guard_powers(guard, true);
+		found = watch_find(guard, from, message);
+		guard_powers(guard, false);
+	}
+	return found == 1;
+}
+
 bool watch_look(struct guard *guard)
 {
 	struct watch_message message;
-	int found;
+	size_t from = 0;
 
-	memset(&message, 0, WATCH_HEAD);
-	message.kind = WATCH_PATH;
-	found = watch_find(guard, &message);
-	if (found == -EPERM) {
-		guard_powers(guard, true);
-		found = watch_find(guard, &message);
-		guard_powers(guard, false);
-	}
-	if (found != 1)
+	if (!find(guard, &from, &message))
 		return false;
+	if (guard->watch.table->learns) {
+		do
+			tell(guard, &message);
+		while (find(guard, &from, &message));
+		return false;
+	}
 	if (ask(guard, &message))
 		return true;
 	message.kind = WATCH_PATH;

@@ -265,6 +265,48 @@ static bool is_suspect(const struct look *look, enum watch_action *action)
 	}
 }
 
+static bool does_open(const struct look *look, enum watch_action *action,
+		      bool *mounted)
+{
+	int flags = open_flags(look);
+
+	if (flags & O_PATH)
+		return false;
+	if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
+		*action = WATCH_WRITE;
+	else
+		*action = WATCH_READ;
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		*action = WATCH_CHANGE;
+	else if ((flags & O_CREAT) && !is_there(look, mounted))
+		*action = WATCH_CREATE;
+	return *action != WATCH_READ || look->guard->watch.table->reads;
+}
+
+/* For learning: what it does, allowed or not. */
+static bool does(const struct look *look, enum watch_action *action)
+{
+	bool mounted;
+
+	switch (look->layout->what) {
+	case OPEN:
+		return does_open(look, action, &mounted);
+	case MAKE:
+		*action = WATCH_CREATE;
+		return !is_there(look, &mounted);
+	case REMOVE:
+		*action = WATCH_DELETE;
+		return is_there(look, &mounted);
+	case PLACE:
+		*action =
+			is_there(look, &mounted) ? WATCH_DELETE : WATCH_CREATE;
+		return true;
+	default:
+		*action = WATCH_CHANGE;
+		return true;
+	}
+}
+
 /* The absolute path that the caller named. */
 static bool spell(const struct look *look, char *out, size_t size)
 {
@@ -283,23 +325,26 @@ static bool spell(const struct look *look, char *out, size_t size)
 	       size - (size_t)length;
 }
 
-int watch_find(struct guard *guard, struct watch_message *message)
+int watch_find(struct guard *guard, size_t *from, struct watch_message *message)
 {
 	int number = guard->notify.request->data.nr;
 	enum watch_action action;
+	bool (*says)(const struct look *look, enum watch_action *action) =
+		guard->watch.table->learns ? does : is_suspect;
 	struct look look;
 
 	look.guard = guard;
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
+	while (*from < ARRAY_SIZE(layouts)) {
 		int error;
 
-		look.layout = &layouts[i];
+		look.layout = &layouts[*from];
+		(*from)++;
 		if (look.layout->number != number)
 			continue;
 		error = copy_name(&look);
 		if (error < 0)
 			return error;
-		if (!error || is_ours(&look) || !is_suspect(&look, &action))
+		if (!error || is_ours(&look) || !says(&look, &action))
 			continue;
 		message->action = action;
 		message->args[0] = look.layout->what == OPEN

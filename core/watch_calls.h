@@ -21,10 +21,13 @@ bool watch_closes(const struct seccomp_data *data);
  * caller's own working directory or descriptor: for what may be written that is
  * one access(2), and nothing else. A path in /proc or /dev is nobody's
  * business; plain permissions may still make a suspect of what is not denied.
+ * For learning a path is suspect whatever will be answered.
+ * @from: 0 for the call's first path, and then where the next one begins
  * @message: its action and text are filled where one is suspect
  * Return: 1 where a path is suspect, 0, or -EPERM where the caller can't be
  * looked into.
  */
-int watch_find(struct guard *guard, struct watch_message *message);
+int watch_find(struct guard *guard, size_t *from,
+	       struct watch_message *message);
 
 #endif

@@ -2,6 +2,7 @@
 /* Of srt.c.sys: what is asked of many paths at once; see api_sys.md. */
 #include <fcntl.h>
 #include <lauxlib.h>
+#include <limits.h>
 #include <lua.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,5 +149,14 @@ int api_sys_tree_sort(lua_State *L)
 		lua_rawgeti(L, 1, items[i].index);
 		lua_rawseti(L, -2, ++last);
 	}
+	return 1;
+}
+
+int api_sys_sized(lua_State *L)
+{
+	lua_Integer count = luaL_checkinteger(L, 1);
+
+	luaL_argcheck(L, count >= 0 && count <= INT_MAX, 1, "out of range");
+	lua_createtable(L, 0, (int)count);
 	return 1;
 }

@@ -202,7 +202,7 @@ int srtlua_main(int argc, char **argv)
 			strerror(-status));
 		return 125;
 	}
-	if (argc > 1 && !strcmp(argv[1], "run"))
+	if (argc > 1 && (!strcmp(argv[1], "run") || !strcmp(argv[1], "learn")))
 		host_fork();
 	L = lua_newstate(arena_alloc, NULL);
 	if (!L) {

@@ -181,6 +181,11 @@ static void read_step(struct plan_reader *r, int index, void *out)
 					     "content", NULL };
 	struct mount_step *step = out;
 
+	if (lua_type(r->L, index) == LUA_TSTRING) {
+		step->kind = MOUNT_MASK;
+		step->target = copy_text(r, index);
+		return;
+	}
 	lua_getfield(r->L, index, "op");
 	step->kind = (enum mount_kind)luaL_checkoption(r->L, -1, NULL, kinds);
 	lua_pop(r->L, 1);
@@ -318,6 +323,7 @@ static void read_watch(struct plan_reader *r, int index,
 	watch->on = true;
 	watch->reads = flag_at(r, index, "reads");
 	watch->asks = flag_at(r, index, "asks");
+	watch->learns = flag_at(r, index, "learns");
 	watch->needed = flag_at(r, index, "needed");
 }
 

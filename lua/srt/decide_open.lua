@@ -89,10 +89,9 @@ end
 ---@param command string
 ---@return table decider
 function decide_open.new(profile, rules, command)
-  local home = profile.home
+  local home = profile.home and sys.realpath(profile.home)
   return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules,
-    command = command,
-    protection = profile.protection, home = home and sys.realpath(home), granted = {}, count = 0 }, Decider)
+    command = command, protection = profile.protection, home = home, granted = {}, count = 0 }, Decider)
 end
 
 return decide_open

@@ -181,11 +181,11 @@ end
 ---@return table rules
 function decide.compile(profile, ctx)
   local lists = profile.filesystem
-  local rules = setmetatable({ denyRead = {}, allowRead = {}, allowWrite = {}, denyWrite = {}, finalRead = {},
-    finalWrite = {}, types = {}, links = {}, notes = {}, problems = {}, absent = {}, placeholders = {}, pinned = {},
-    makeable = {}, masked = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
+  local size, roots = #lists.denyRead, {}
+  local rules = setmetatable({ denyRead = sys.sized(size), allowRead = {}, allowWrite = {}, denyWrite = {}, masked = {},
+    finalRead = {}, finalWrite = {}, types = sys.sized(size), links = {}, notes = {}, problems = {}, absent = {},
+    placeholders = {}, pinned = {}, makeable = {}, tempDir = not lists.disabled and ctx.tempDir or nil }, Rules)
   if lists.createGuard == "supervisor" then rules.guard = require("srt.create_guard").new(lists, rules.tempDir) end
-  local roots = {}
   for _, entry in ipairs(lists.allowWrite) do
     roots[#roots + 1] = { entry = entry, path = entry.path }
     local real = sys.realpath(entry.path)
@@ -202,11 +202,9 @@ function decide.compile(profile, ctx)
   if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end
-  if profile.unix.allowed[1] then
-    require("srt.unix_sockets").add(rules, profile.unix.allowed, function(entry, resolved)
-      return planted(entry, resolved, ctx, roots)
-    end)
-  end
+  local sockets = profile.unix.allowed
+  local function by_link(entry, resolved) return planted(entry, resolved, ctx, roots) end
+  if sockets[1] then require("srt.unix_sockets").add(rules, sockets, by_link) end
   for _, absent in ipairs(rules.absent) do places.hold(rules, absent.entry, absent.missing, absent.whole) end
   if next(rules.allowWrite) then require("srt.special").cover(rules) end
   rules.folds = {}

@@ -14,8 +14,8 @@ local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
 
 ---What the agent watches in a run: for observe, and for filesystem.decideOpen.
 ---@param profile table
----@return {reads: boolean, asks: boolean, tells: boolean, needed: boolean}|nil watch as a plan has it; tells: what is
---- refused by name is observed, too
+---@return {reads: boolean, asks: boolean, learns: boolean, tells: boolean, needed: boolean}|nil watch as a plan has it;
+--- tells: what is refused by name is observed, too
 ---@return string|nil message why what the policy asks for can't be held
 function observe.of(profile)
   local mode, given = profile.observe.mode, profile.observe.given
@@ -28,6 +28,8 @@ function observe.of(profile)
       .. "folder another path; leave out one of them"):format(asks and "filesystem.decideOpen"
       or ("observe = %q"):format(mode))
   end
+  local learns = profile.observe.learns
+  if learns then return { reads = learns.reads, learns = true, tells = true, needed = true } end
   return { reads = asks or mode == "all", asks = asks, tells = mode ~= "none", needed = asks or given }
 end
 
@@ -73,8 +75,10 @@ local function call_event(message)
 end
 
 -- Would the caller's own permissions allow it? What they don't, no policy can give.
-local function permitted(action, answer)
+local function permitted(action, answer, placeholders)
   if action == "read" then return true end
+  -- Of a name that is held nothing is there outside.
+  if placeholders[answer.real] then return sys.writable(paths.parent(answer.real)) end
   local st = sys.lstat(answer.real)
   if action == "chmod" then return st ~= nil and (st.uid == sys.ids() or sys.writable(answer.real)) end
   if action == "write" and st then return sys.writable(answer.real) end
@@ -137,7 +141,7 @@ end
 function Watcher:denied(message, answer, denied)
   local mode = self.loaded.profile.observe.mode
   if denied or mode == "all" or mode == "writes" and message.action ~= "read" then
-    if answer.decision == "deny" and permitted(message.action, answer) then
+    if answer.decision == "deny" and permitted(message.action, answer, self.loaded.rules.placeholders) then
       self:tell(message, path_event(message, answer, denied))
     end
   end
@@ -181,7 +185,11 @@ function Watcher:take(message)
   elseif message.kind == "call" then
     self:tell(message, call_event(message))
   else
-    self:denied(message, self:judged(message))
+    local learner = self.loaded.learner
+    if learner and message.action == "read" then return learner:looked(message.text, message.exe) end
+    local answer = self:judged(message)
+    if learner and answer.decision == "allow" then return learner:path(message.action, answer.real, message.exe) end
+    self:denied(message, answer)
   end
 end
 

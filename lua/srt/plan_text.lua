@@ -52,7 +52,9 @@ function plan_text.each(plan, say)
   say("working directory: " .. plan.cwd)
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
   say("mount: the sandbox's own /proc and /dev")
-  for _, step in ipairs(plan.mounts) do say("mount: " .. mount_line(step)) end
+  for _, step in ipairs(plan.mounts) do
+    say("mount: " .. mount_line(type(step) == "string" and { op = "mask", target = step } or step))
+  end
   for _, file in ipairs(plan.files) do
     say(("file: %s/%s%s"):format(require("backends.namespaces").FILES, file.name, size_of(file.content)))
   end

@@ -51,7 +51,8 @@ local function box_problem(self, fault, file, origin)
     message = message }
 end
 
-local function load_file(self, path)
+local function load_file(self, path, given)
+  if given then return add_layer(self, given, source.document(path, nil, function() end), "", 1) end
   if path:find("%.json$") then
     local value, places = read_json(self, path)
     if value ~= nil then
@@ -247,7 +248,8 @@ end
 ---Loads a policy (Lua, or JSON settings when the name ends in .json) with all it extends.
 ---@param box table the Lua box: load, loadpreset, files, where; isfn
 ---@param path string
----@param opts table|nil {read = fun(file): source text for line numbers, presets = fun(): names, readfile}
+---@param opts table|nil {read = fun(file): source text for line numbers, presets = fun(): names, readfile, value =
+--- table: the policy itself, of which path is only the name}
 ---@return table|nil policy {file, box, values, unenforced, named, warnings, presets}
 ---@return table[]|nil problems {file, line, key, message}, all that were found
 function policy.load(box, path, opts)
@@ -258,7 +260,7 @@ function policy.load(box, path, opts)
     read = opts.read or function(file) return (readfile(file, MAX_BYTES)) end, presets = opts.presets,
     layers = {}, problems = {}, names = {}, open = {}, seen = {},
   }, Loader)
-  local ok, fault = pcall(load_file, self, path)
+  local ok, fault = pcall(load_file, self, path, opts.value)
   if not ok then
     if type(fault) ~= "table" or not fault.layers then
       error(fault, 0)

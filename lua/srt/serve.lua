@@ -47,13 +47,14 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   local net = require("srt.decide_net")
   local decider = net.compile(loaded.profile, { command = reporter.command, commandId = reporter.commandId,
     vault = loaded.vault, asSrt = asSrt })
-  local box = loaded.box
+  local box, learner = loaded.box, loaded.learner
   box:asker(sandbox)
   -- Where a callback waits, this waits too: decide runs in a coroutine of its own.
   local function call(fn, kind, ...) return box:call(fn, kind, ...) end
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
       local decision = decide(decider, question, call)
+      if learner then learner:decided(question, decision) end
       if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
       if say then
         say(line_of(question, decision))
@@ -61,7 +62,11 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
       end
       return net.answer(decision)
     end,
-    checkAddress = function(host, port, address) return (decider:address(host, port, address)) end,
+    checkAddress = function(host, port, address)
+      local refused = decider:address(host, port, address)
+      if learner and not refused then learner:dialled(host, port, address) end
+      return refused
+    end,
     refused = function(...) reporter:add(require("srt.denials").refused(...)) end,
     log = say and function(line)
       if not tells_verdict(line) then say(line) end

@@ -41,13 +41,13 @@ function session.tempDir(facts)
   return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
 end
 
-local function new_box(facts, root)
+local function new_box(facts, root, learner)
   local program = facts.program
   return require("srt.c.box").new {
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
-      return program.embedded("policies." .. name), "policies/" .. name .. ".lua"
+      return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
     log = function(level, text)
       sys.write(2, "srt-lua: policy: " .. (level == "info" and "" or level .. ": ")
@@ -101,6 +101,19 @@ local function movable_link(facts, path, rules)
   end
 end
 
+-- The real path of a policy, or nil and what is wrong with it.
+local function policy_file(path)
+  local real, message = sys.realpath(path)
+  if not real then return nil, "the policy can't be found: " .. message end
+  local st = sys.stat(real)
+  if not st or st.type ~= "file" then
+    return nil, "a policy is a Lua file or a JSON file, this is " .. (st and KINDS[st.type] or "neither")
+  end
+  local text, why = sys.readfile(real, 16 << 20)
+  if not text then return nil, "the policy can't be read: " .. why end
+  return real
+end
+
 ---@class srt.session
 ---@field profile table
 ---@field rules table decisions on paths (srt.decide_path)
@@ -109,27 +122,24 @@ end
 --- Loads a policy and resolves it.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, tempDir: string?, reportFile: string?}
+---@param options {lint: boolean?, tempDir: string?, reportFile: string?, learner: table?} learner: of srt.learner, it
+--- has the policy then, of which path is only the name
 ---@return srt.session? session
 ---@return table[]? problems
 function session.load(facts, path, options)
-  local real, message = sys.realpath(path)
-  if not real then return nil, problem(path, "the policy can't be found: " .. message) end
-  local st = sys.stat(real)
-  if not st or st.type ~= "file" then
-    return nil, problem(path, "a policy is a Lua file or a JSON file, this is " .. (st and KINDS[st.type] or "neither"))
-  end
-  local text, why = sys.readfile(real, 16 << 20)
-  if not text then return nil, problem(path, "the policy can't be read: " .. why) end
-  local box, reason = new_box(facts, paths.parent(real))
+  local learner, real, wrong = options.learner, nil, nil
+  if not learner then real, wrong = policy_file(path) end
+  if wrong then return nil, problem(path, wrong) end
+  local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner)
   if not box then return nil, problem(path, reason) end
   local policy, problems = require("srt.policy").load(box, path, {
     read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
+    value = learner and learner:value(),
   })
   if not policy then return nil, problems end
   local files = box:files()
   for i, file in ipairs(files) do files[i] = paths.normalize(file) end
-  if real:find("%.json$") then files[#files + 1] = real end
+  if real and real:find("%.json$") then files[#files + 1] = real end
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
@@ -153,14 +163,16 @@ function session.load(facts, path, options)
     profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away "
       .. "inside a namespace of its own, so names inside allowWrite can be replaced there"
   end
-  local link = movable_link(facts, path, rules)
+  local link = real and movable_link(facts, path, rules)
   if link then
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))
   end
   if profile.credentials.active then box:hide(require("srt.secrets").variables(profile.credentials)) end
   sort_notes(profile, rules)
-  return { profile = profile, rules = rules, box = box, policy = real }
+  local loaded = { profile = profile, rules = rules, box = box, policy = real }
+  if learner then learner:settle(loaded, facts, options.tempDir) end
+  return loaded
 end
 
 return session

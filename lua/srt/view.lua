@@ -30,6 +30,7 @@ end
 function view.new(plan)
   local self = setmetatable({ steps = {}, slots = {}, made = {}, host = require("srt.mountinfo").read() }, View)
   for _, step in ipairs(plan.mounts) do
+    if type(step) == "string" then step = { op = "mask", target = step } end
     self.steps[step.target] = step
     if step.op == "scaffold" then add_slots(self.slots, step) end
   end

@@ -68,7 +68,7 @@ class Decisions(Case):
             local known = {}
             for k, v in pairs(conn) do known[#known + 1] = k .. "=" .. tostring(v):sub(1, 5) end
             table.sort(known)
-            assert(conn.process == nil and conn.commandId == nil)
+            assert(conn.process.exe:find("^/") and conn.commandId == nil)
             assert(not pcall(function() conn.host = "x" end) and not pcall(function() return conn.hots end))
             return false, table.concat(known, " ") end""", "A.Test.:8080")
         self.assertIn(": command=sh -c host=a.tes port=8080 protocol=http", got["A.Test.:8080"])

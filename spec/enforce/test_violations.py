@@ -332,7 +332,8 @@ class Shown(Violations):
         with open(self.file, "a", encoding="utf-8") as file:
             file.write('{"kind":"cut off\n{"kind":7}\nnot json\n{"kind":"x","target":"\\u001b[31m"}\n{"kind":')
         got = self.run_srt(["violations"])
-        self.assertRegex(got.out, r'^\d{4}-\S+Z connect   evil.test:80: add "evil.test:80" to network.allowedDomains  \[my  \[31mcommand\]\n'
+        self.assertRegex(got.out, r'^\d{4}-\S+Z connect   evil.test:80: add "evil.test:80" to network.allowedDomains  '
+                                  r'\[\S+/curl in my  \[31mcommand\]\n'
                                   r"\? x          \[31m: denied  \[\?\]\n$")
         got = self.run_srt(["violations", "--json", self.file])
         self.assertEqual(["connect", "x"], [json.loads(line)["kind"] for line in got.out.splitlines()])

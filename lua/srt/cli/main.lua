@@ -8,6 +8,7 @@ local COMMANDS = {
   { "explain", "say what a policy allows on a path, and which rule decides" },
   { "compile", "print the native plan of a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
+  { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
   { "doctor", "clean up after runs that were killed" },
 }

@@ -1,0 +1,150 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua learn: runs a command, watches it, and writes the policy that it needed.
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local learn = {}
+
+local FAILED = 125
+local MODE = tonumber("644", 8)
+
+learn.USAGE = [[
+usage: srt-lua learn [OPTION…] [-c STRING | [--] COMMAND ARG…]
+
+Runs COMMAND in a sandbox that lets it do nearly all, watches what it does, and writes the
+policy that it needed: a Lua file to read, to trim, and to run it with from then on.
+
+COMMAND may write wherever you can, in the real tree, but not to names that make the host run
+code (see man srt-lua), and reach any host but the metadata servers of clouds. What it does is
+real: learn from what you would run without a sandbox.
+
+  -c STRING      run STRING with /bin/sh -c
+  -o FILE        the policy; policy.lua in the working directory unless given
+  --force        overwrite FILE
+  --write DIR    let COMMAND write in DIR only (may be repeated); what it tries elsewhere is denied,
+                 and told in the policy
+  --no-reads     don't watch what is read: credentials that were read stay unknown
+  --debug        tell on standard error what is resolved, mounted and decided
+
+The exit status is the command's, as of srt-lua run; 125 also where the policy can't be written.
+]]
+
+local VALUED = {
+  ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
+  ["-o"] = function(options, value) options.output = value end,
+  ["--write"] = function(options, value) options.write[#options.write + 1] = value end,
+}
+local FLAGS = { ["--force"] = "force", ["--no-reads"] = "blind", ["--debug"] = "debug" }
+
+--- Reads the arguments of `learn`.
+---@return table? options {command, output, write, force, blind, debug} or {help = true}
+---@return string? message
+function learn.parse(args)
+  local options, i = { write = {}, output = "policy.lua" }, 1
+  while args[i] do
+    local arg = args[i]
+    local name, value = arg:match("^(%-%-[%w-]+)=(.*)$")
+    name = name or arg
+    if name == "--help" or name == "-h" then return { help = true } end
+    if VALUED[name] then
+      if not value then
+        i = i + 1
+        value = args[i]
+      end
+      if not value or value == "" then return nil, name .. " needs a value" end
+      VALUED[name](options, value)
+    elseif FLAGS[name] then
+      options[FLAGS[name]] = true
+    elseif name == "--" or name:sub(1, 1) ~= "-" then
+      if name == "--" then i = i + 1 end
+      if options.command and args[i] then return nil, "both -c and a command were given" end
+      options.command = options.command or table.move(args, i, #args, 1, {})
+      break
+    else
+      return nil, "unknown option " .. name
+    end
+    i = i + 1
+  end
+  if not options.command or not options.command[1] then return nil, "no command given" end
+  return options
+end
+
+local function absolute(path, cwd)
+  return paths.normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
+end
+
+-- Where the policy goes, before anything is run for it.
+local function output_of(options, cwd)
+  if options.output == "-" then return nil, "standard output is the command's; name a file with -o" end
+  local path = absolute(options.output, cwd)
+  local folder, why = sys.realpath(paths.parent(path))
+  if not folder then return nil, ("%s can't be written: %s"):format(options.output, why) end
+  path = paths.join(folder, path:match("[^/]*$"))
+  local st = sys.lstat(path)
+  if st and (st.type ~= "file" or not options.force) then
+    return nil, ("%s is there already; %s"):format(options.output, st.type == "file"
+      and "name another file with -o, or overwrite it with --force" or "and it is no plain file")
+  elseif not sys.writable(folder) then
+    return nil, ("%s can't be written: its folder is closed to this user"):format(options.output)
+  end
+  return path
+end
+
+local function folders_of(options, cwd)
+  local list = {}
+  for i, given in ipairs(options.write) do
+    list[i] = absolute(given, cwd)
+    if not sys.stat(list[i]) then return nil, ("--write %s: there is no such folder"):format(given) end
+  end
+  if #list == 0 then list[1] = "/" end
+  return list
+end
+
+-- The text is never lost: a run can cost more than its policy.
+local function put(ctx, path, text, force)
+  local tidy = require "srt.c.tidy"
+  if force and sys.lstat(path) then tidy.unlink(path) end
+  local ok, why, code = tidy.put(path, text, MODE)
+  if ok then return true end
+  ctx.err(text)
+  ctx.err(("srt-lua: learn: %s can't be written: %s; what it would hold is above\n"):format(
+    require("srt.report").plain(path), code == "EEXIST" and "it came to be while the command ran" or why))
+  return false
+end
+
+local function fail(ctx, message)
+  ctx.err("srt-lua: learn: " .. require("srt.report").plain(message) .. "\n")
+  return FAILED
+end
+
+--- Runs the command.
+---@param args string[] what follows "learn"
+---@param ctx table {program, out, err, tty}
+---@return integer exit status
+function learn.main(args, ctx)
+  local options, message = learn.parse(args)
+  if not options then
+    ctx.err("srt-lua: learn: " .. require("srt.report").plain(message) .. "\n" .. learn.USAGE)
+    return FAILED
+  elseif options.help then
+    ctx.out(learn.USAGE)
+    return 0
+  end
+  local cwd, why = sys.cwd()
+  if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
+  local output, write
+  output, message = output_of(options, cwd)
+  if not output then return fail(ctx, message) end
+  write, message = folders_of(options, cwd)
+  if not write then return fail(ctx, message) end
+  local learner = require("srt.learner").new { write = write, reads = not options.blind }
+  local status = require("srt.cli.run").start({ policy = "srt-lua learn", learner = learner, keep = {}, publish = {},
+    command = options.command, debug = options.debug }, ctx)
+  if not learner.ran then return status end
+  local name = options.command[1]:match("[^/]*$")
+  if not put(ctx, output, learner:policy(name), options.force) then return status == 0 and FAILED or status end
+  ctx.err(("srt-lua: learned: %s\n"):format(require("srt.report").plain(options.output)))
+  return status
+end
+
+return learn

@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The options of srt-lua run.
+local run_options = {}
+
+run_options.USAGE = [[
+usage: srt-lua run POLICY [OPTION…] [-c STRING | [--] COMMAND ARG…]
+
+Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings file.
+
+  -c STRING      run STRING with /bin/sh -c
+  -p PORT        let the host reach PORT inside; [ADDRESS:]HOST_PORT:PORT for another port outside
+                 (may be repeated). All users of the host can then reach it
+  --keep-fd N    let the command have descriptor N as well (may be repeated)
+  --report HOW   tell on standard error at the end what was denied: text (the default), json, none
+  --violations FILE
+                 append what was denied to FILE, or nowhere (none); else to the file that
+                 srt-lua violations shows
+  --annotate     at the end, print what was denied in a <sandbox_violations> block
+  --command-id ID, --command-text TEXT
+                 what violations of this command are found by, and reported under
+  --debug        tell on standard error what is resolved, mounted and decided
+
+The exit status is the command's; 128+N when signal N ended it; 125 for a failure of
+srt-lua itself, 126 for a command that can't be executed, 127 for one that is not found.
+]]
+
+local function descriptor(text)
+  local fd = math.tointeger(tonumber(text))
+  if not fd or fd < 3 or fd > 1000000 then
+    return nil, ("--keep-fd takes a number from 3 up, not %q"):format(text or "")
+  end
+  return fd
+end
+
+local REPORTS = { text = true, json = true, none = true }
+
+-- Options that take a value: name → function(options, value) → error message
+local VALUED = {
+  ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
+  ["--keep-fd"] = function(options, value)
+    local fd, message = descriptor(value)
+    if not fd then return message end
+    options.keep[#options.keep + 1] = fd
+  end,
+  ["-p"] = function(options, value)
+    local entry, message = require("srt.publish").parse(value)
+    if not entry then return ("-p %s: %s"):format(value, message) end
+    options.publish[#options.publish + 1] = entry
+  end,
+  ["--report"] = function(options, value)
+    if not REPORTS[value] then return ("--report takes text, json or none, not %q"):format(value) end
+    options.report = value
+  end,
+  ["--violations"] = function(options, value) options.violations = value end,
+  ["--command-id"] = function(options, value) options.commandId = value end,
+  ["--command-text"] = function(options, value) options.commandText = value end,
+}
+
+local function split_equals(arg)
+  local name, value = arg:match("^(%-%-[%w-]+)=(.*)$")
+  if name then return name, value end
+  return arg
+end
+
+--- Reads the arguments of `run`.
+---@return table? options {policy, command, keep, publish, debug} or {help = true}
+---@return string? message
+function run_options.parse(args)
+  local options = { keep = {}, publish = {} }
+  local i = 1
+  while args[i] do
+    local name, value = split_equals(args[i])
+    if name == "--help" or name == "-h" then return { help = true } end
+    if VALUED[name] then
+      if not value then
+        i = i + 1
+        value = args[i]
+      end
+      if not value then return nil, name .. " needs a value" end
+      local message = VALUED[name](options, value)
+      if message then return nil, message end
+    elseif name == "--debug" or name == "--annotate" then
+      options[name:sub(3)] = true
+    elseif name == "--" or (options.policy and name:sub(1, 1) ~= "-") then
+      if name == "--" then i = i + 1 end
+      if options.command and args[i] then return nil, "both -c and a command were given" end
+      if not options.command then options.command = table.move(args, i, #args, 1, {}) end
+      break
+    elseif name:sub(1, 1) == "-" and name ~= "-" then
+      return nil, "unknown option " .. name
+    else
+      options.policy = name
+    end
+    i = i + 1
+  end
+  if not options.policy then return nil, "no policy given" end
+  if not options.command or not options.command[1] then return nil, "no command given" end
+  return options
+end
+
+return run_options
