@@ -17,8 +17,9 @@
 /* Records in a burst, and each second from then on. */
 #define BURST 1000
 #define PER_SECOND 100
-/* The same is not told again before. */
+/* The same is not told again before, but for what EACH and doubling tell. */
 #define AGAIN_MS 1000
+#define EACH 8
 /* For learning the host process is waited for: so long it never takes. */
 #define PATIENCE_MS 2000
 
@@ -56,17 +57,32 @@ static uint64_t hash_of(const struct watch_message *message)
 	return add_hash(hash, message->text, strlen(message->text));
 }
 
-static bool was_told(struct watch *watch, const struct watch_message *message,
+/* The end of a run comes unannounced: what it may leave untold is bounded. */
+static bool has_doubled(uint32_t times)
+{
+	return times <= EACH || !(times & (times - 1));
+}
+
+/* If not, @message will stand for all that was not told. */
+static bool was_told(struct watch *watch, struct watch_message *message,
 		     long long now)
 {
 	uint64_t hash = hash_of(message);
-	size_t slot = hash % WATCH_TOLD;
+	struct watch_told *told = &watch->told[hash % WATCH_TOLD];
 
-	if (watch->told[slot].hash == hash &&
-	    (watch->table->learns || now < watch->told[slot].until))
+	if (told->hash != hash) {
+		watch->lost += told->merged;
+		*told = (struct watch_told){ .hash = hash };
+	} else if (watch->table->learns) {
 		return true;
-	watch->told[slot].hash = hash;
-	watch->told[slot].until = now + AGAIN_MS;
+	}
+	told->times++;
+	told->merged++;
+	if (now < told->until && !has_doubled(told->times))
+		return true;
+	message->count = told->merged;
+	told->merged = 0;
+	told->until = now + AGAIN_MS;
 	return false;
 }
 
@@ -117,7 +133,7 @@ static void tell_lost(struct watch *watch)
 	message.kind = WATCH_LOST;
 	message.args[0] = watch->lost;
 	if (send(watch, &message))
-		watch->lost = 0;
+		watch->lost_told = watch->lost;
 }
 
 static void name_program(const struct guard *guard,
@@ -137,14 +153,17 @@ static void tell(struct guard *guard, struct watch_message *message)
 {
 	struct watch *watch = &guard->watch;
 	long long now = sys_now_ms();
+	bool sent;
 
 	if (was_told(watch, message, now))
 		return;
 	message->pid = guard->view.thread;
 	name_program(guard, message);
-	if (!send_soon(watch, message, now))
-		watch->lost++;
-	else if (watch->lost)
+	sent = send_soon(watch, message, now);
+	if (!sent)
+		watch->lost += message->count;
+	if (watch->lost > watch->lost_told &&
+	    (sent || watch->lost >= 2 * watch->lost_told))
 		tell_lost(watch);
 }
 

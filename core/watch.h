@@ -20,23 +20,26 @@ struct guard;
  * struct watch - what the agent watches
  * @socket: to the host process, owned; -1 where nothing is observed
  * @refusals: program that says what is refused
- * @told: hashes of what was told, each with the second of it
+ * @told: what was told, by its hash; when it is told again at the latest; how
+ * often it was met, and how often since it was told
  * @tokens: records that may be sent now
  * @refilled: when @tokens last grew
- * @lost: records that were not sent
+ * @lost: attempts of which no record was sent
+ * @lost_told: of these, what the host process knows of
  * @waiting: calls that the host process was asked about
  */
 struct watch {
 	int socket;
 	const struct watch_table *table;
 	struct sock_fprog refusals;
-	struct {
+	struct watch_told {
 		uint64_t hash;
 		long long until;
+		uint32_t times, merged;
 	} told[WATCH_TOLD];
 	unsigned int tokens;
 	long long refilled;
-	uint64_t lost;
+	uint64_t lost, lost_told;
 	struct seccomp_notif waiting[WATCH_WAITING];
 	size_t waiting_count;
 };

@@ -10,7 +10,7 @@
 enum watch_kind {
 	WATCH_PATH, /* @action on @text, which is likely denied */
 	WATCH_CALL, /* the call @text with @args was refused */
-	WATCH_LOST, /* @args[0]: so many were too many to be told of */
+	WATCH_LOST, /* @args[0]: so many were too many to be told of so far */
 	WATCH_ASK,  /* as WATCH_PATH, and the call @id waits for an answer */
 };
 
@@ -29,6 +29,7 @@ enum watch_action {
  * It is hearsay: a call's memory may have said something else before and after.
  * @args: of WATCH_PATH and WATCH_ASK about an open: the flags
  * @id: of the notification
+ * @count: of WATCH_PATH and WATCH_CALL: so many attempts it stands for
  * @pid: the thread's, in the sandbox's PID namespace
  * @exe: the program, cut to what fits; "" where it can't be known
  * @text: absolute path as it was named, or the name of the call
@@ -37,6 +38,7 @@ struct watch_message {
 	uint32_t kind;
 	uint32_t action;
 	int32_t pid;
+	uint32_t count;
 	uint64_t args[3];
 	uint64_t id;
 	char exe[256];

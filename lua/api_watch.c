@@ -44,7 +44,7 @@ static void push_message(lua_State *L, const struct watch_message *message)
 					       [WATCH_DELETE] = "delete",
 					       [WATCH_CHANGE] = "chmod" };
 
-	lua_createtable(L, 0, 8);
+	lua_createtable(L, 0, 9);
 	lua_pushstring(L, kinds[message->kind]);
 	lua_setfield(L, -2, "kind");
 	if (message->kind == WATCH_PATH || message->kind == WATCH_ASK) {
@@ -53,6 +53,8 @@ static void push_message(lua_State *L, const struct watch_message *message)
 	}
 	lua_pushinteger(L, message->pid);
 	lua_setfield(L, -2, "pid");
+	lua_pushinteger(L, message->count);
+	lua_setfield(L, -2, "count");
 	lua_pushinteger(L, (lua_Integer)message->id);
 	lua_setfield(L, -2, "id");
 	if (message->exe[0]) {

@@ -36,6 +36,7 @@
 ---@field origin string|nil file and line of that rule
 ---@field reason string|nil
 ---@field advice string|nil what to add to the policy to allow it
+---@field count integer|nil so many attempts, or more, where it is about several
 ---@field command string of run --command-text; else the command's arguments
 ---@field commandId string of run --command-id; else as command
 ---@field process srt.Process|nil

@@ -123,6 +123,13 @@ local function loopback(self, net)
   end
 end
 
+-- A listener inside leads there without the proxy.
+local function past_proxy(profile)
+  local point = require("srt.loopback").points(profile)[1]
+  if not point then return "" end
+  return ("; and nothing of what a program sends to %s without the proxy"):format((require("srt.loopback").text(point)))
+end
+
 local function network(self, profile, values)
   local net = profile.network
   if #net.denied > 0 then
@@ -142,7 +149,8 @@ local function network(self, profile, values)
       self:warn(origin, "it is never asked: no network is allowed")
     elseif origin and not net.refuseOpaqueTunnels and not net.tls then
       self:warn(origin, "it sees plain HTTP only: HTTPS passes as a tunnel to what the lists allow; "
-        .. "network.tlsTerminate = {} shows it HTTPS too, network.refuseOpaqueTunnels = true refuses such tunnels")
+        .. "network.tlsTerminate = {} shows it HTTPS too, network.refuseOpaqueTunnels = true refuses such tunnels"
+        .. past_proxy(profile))
     end
   end
 end

@@ -4,13 +4,10 @@
 -- The agent tells of what is likely denied (core/watch_calls.c), by paths that a command can change at any time. To
 -- tell decides nothing: mounts and filters hold the policy, this says why. A file that is granted is opened by the host
 -- process, by the path that was judged, and given to the caller as it is.
-local answers = require "srt.answers"
 local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local observe = {}
-
-local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
 
 ---What the agent watches in a run: for observe, and for filesystem.decideOpen.
 ---@param profile table
@@ -63,12 +60,18 @@ local CALLS = {
 }
 local MOUNT = { "mount", nil, "nothing can be mounted without allowNestedUserNamespaces" }
 
-local function call_event(message)
+local TYPES = { [2] = "datagram sockets", [3] = "raw sockets", [5] = "sockets of packets (SOCK_SEQPACKET)" }
+
+-- unix: may the command reach Unix sockets by their paths?
+local function call_event(message, unix)
   local kind, target, reason = table.unpack(CALLS[message.text] or MOUNT, 1, 3)
   local event = { kind = kind, target = target and target(message) or message.text, reason = reason }
   if event.target == "socket(AF_UNIX)" then
-    event.reason = "no Unix socket can be made without network.allowUnixSockets"
-  elseif event.target:find("(AF_INET", 1, true) or event.target == "socket(AF_UNIX)" then
+    local what = unix and TYPES[message.args[2] & 0xf]
+    event.reason = what and ("no Unix %s can be made, only stream sockets"):format(what)
+      or unix and "no Unix socket of this type can be made"
+      or "no Unix socket can be made without network.allowUnixSockets"
+  elseif event.target:find("(AF_INET", 1, true) then
     event.reason = "sockets of this type can't be made"
   end
   return event
@@ -90,30 +93,16 @@ local function rule_text(rule)
   return rule.origin and rule.origin.key and ("%s: %s"):format(rule.origin.key, rule.given) or rule.given
 end
 
--- What would allow it: what is not there can't be named, and folders that hold everything should not be.
-local function opener(answer)
-  if sys.lstat(answer.real) then return answer.real end
-  local folder = paths.parent(answer.real)
-  return folder:find("^/[^/]+/") and folder ~= sys.homeof() and sys.lstat(folder) and folder or nil
-end
-
-local function advice(action, answer)
-  if answer.rule == answers.UNWRITABLE then
-    local path = opener(answer)
-    return path and ("add %q to %s"):format(path, WRITE)
-  end
-  if action == "read" and not answer.rule.builtin and answer.rule.origin and answer.rule.origin.key then
-    return ("add %q to %s"):format(answer.real, READ)
-  end
-end
-
 local function path_event(message, answer, denied)
-  local rule = answer.rule
-  local reading = message.action == "read"
-  local event = denied or { rule = rule_text(rule), advice = advice(message.action, answer),
-    reason = ("%s%s"):format(reading and "reading is denied" or message.action .. " is denied",
-      answer.errno and " (" .. answer.errno .. ")" or ""),
-    origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil }
+  local rule, reading = answer.rule, message.action == "read"
+  local event = denied
+  if not event then
+    local advice, why = require("srt.advice").of(message.action, answer)
+    event = { rule = rule_text(rule), advice = advice, reason = ("%s is denied%s%s"):format(
+      reading and "reading" or message.action, answer.errno and " (" .. answer.errno .. ")" or "",
+      why and "; " .. why or ""),
+      origin = not rule.builtin and rule.origin and require("srt.source").where(rule.origin) or nil }
+  end
   event.kind, event.target = reading and "read" or "write", answer.real
   return event
 end
@@ -122,7 +111,7 @@ local Watcher = {}
 Watcher.__index = Watcher
 
 function Watcher:tell(message, event)
-  event.pid, event.exe = message.pid, message.exe
+  event.pid, event.exe, event.count = message.pid, message.exe, message.count
   if self.say then
     self.say(("observed: %s %s: %s, by %s (pid %d)"):format(event.kind, event.target, event.rule or event.reason,
       event.exe or "?", event.pid))
@@ -179,11 +168,11 @@ end
 
 function Watcher:take(message)
   if message.kind == "lost" then
-    self.lost = self.lost + message.args[1]
+    self.lost = math.max(self.lost, message.args[1])
   elseif message.kind == "ask" then
     self:asked(message)
   elseif message.kind == "call" then
-    self:tell(message, call_event(message))
+    self:tell(message, call_event(message, self.loaded.profile.unix.allowed[1] ~= nil))
   else
     local learner = self.loaded.learner
     if learner and message.action == "read" then return learner:looked(message.text, message.exe) end
@@ -205,7 +194,7 @@ end
 ---@param sandbox userdata
 ---@param add fun(event: table) told each violation, as of violations.lua
 ---@param say nil|fun(line: string)
----@return table watcher with :close(), and `lost`: how many were too many to be told of
+---@return table watcher with :close(), and `lost`: of how many, at least, nothing was told
 function observe.start(loaded, plan, sandbox, add, say)
   local self = setmetatable({ lost = 0, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
   self.decider = loaded.profile.callbacks.decideOpen[1]

@@ -12,7 +12,7 @@ local BUILTIN = "protected name"
 
 local function rule_of(entry, path)
   return { given = path, path = path, literal = true, builtin = BUILTIN, name = entry.name, why = entry.why,
-    origin = entry.origin or { key = "(protected names)" } }
+    config = entry.config, origin = entry.origin or { key = "(protected names)" } }
 end
 
 -- What is there: links, and what is reached by them, the slow way.

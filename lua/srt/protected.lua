@@ -77,7 +77,8 @@ function protected.list(settings)
   local list, seen = {}, {}
   for _, row in ipairs(protected.NAMES) do
     if not (row.config and settings.allowGitConfig) then
-      local entry = { name = row[1], why = row[2], parts = parts_of(row[1]), where = row.where, hold = row.hold }
+      local entry = { name = row[1], why = row[2], parts = parts_of(row[1]), where = row.where, hold = row.hold,
+        config = row.config }
       list[#list + 1], seen[entry.name] = entry, true
     end
   end

@@ -95,6 +95,12 @@ function Reporter:add(event)
   return (self.store or open(self)):add(event)
 end
 
+---What nothing is known of, besides: it was too much in too short a time.
+---@param count integer attempts, at least
+function Reporter:missed(count)
+  if count > 0 then (self.store or open(self)).lost = count end
+end
+
 ---Reports a decision of the network that denied, or in which a callback failed.
 ---@param question table of srt.c.proxy
 ---@param decision table

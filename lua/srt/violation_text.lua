@@ -67,6 +67,20 @@ function violation_text.subject(v)
   return ("deny %s %s"):format(ATTEMPTS[v.kind] or v.kind, v.target)
 end
 
+---What a user is told about a violation: what to add to the policy, or else why it was denied, by which rule and whose.
+---@param v {advice: string?, reason: string?, rule: string?, origin: string?}
+---@return string
+function violation_text.why(v)
+  if v.advice then return v.advice end
+  local by = {}
+  for _, part in ipairs { v.rule or false, v.origin or false } do
+    if part and not (v.reason and v.reason:find(part, 1, true)) then by[#by + 1] = part end
+  end
+  local rule = table.concat(by, ", ")
+  if not v.reason then return by[1] and rule or "denied" end
+  return by[1] and ("%s (%s)"):format(v.reason, rule) or v.reason
+end
+
 ---A violation as one line, without what would end a <sandbox_violations> block early.
 ---@param v table
 ---@return string

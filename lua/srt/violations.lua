@@ -10,6 +10,7 @@ Store.__index = Store
 
 local CAPACITY = 1000 -- the last ones, in memory
 local GROUPS = 500 -- of the same kind, target and rule; more are only counted
+local OF_KIND = 20 -- so many of a kind are grouped whatever else was denied
 
 -- What an event may say.
 local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
@@ -40,7 +41,7 @@ local function violation_of(self, event)
     time = self.now(), kind = KINDS[event.kind] and event.kind or "callback",
     target = clean(tostring(event.target or "?"), MAX_TARGET), rule = event.rule and clean(event.rule),
     reason = event.reason and clean(event.reason), origin = event.origin and clean(event.origin),
-    advice = event.advice and clean(event.advice),
+    advice = event.advice and clean(event.advice), count = (event.count or 1) > 1 and event.count or nil,
     command = self.command, commandId = self.commandId,
     process = process and { pid = process.pid, exe = process.exe and clean(process.exe, MAX_TARGET) },
   }
@@ -49,28 +50,33 @@ end
 -- The same again and again is one thing to tell.
 local function group(self, v)
   local key = ("%s\0%s\0%s"):format(v.kind, v.target, v.rule or v.reason or "")
-  local found = self.groups[key]
+  local found, count = self.groups[key], v.count or 1
   if found then
-    found.count = found.count + 1
-  elseif #self.groups < GROUPS then
-    found = { count = 1, violation = v }
+    found.count = found.count + count
+  elseif #self.groups < GROUPS or (self.kinds[v.kind] or 0) < OF_KIND then
+    found = { count = count, violation = v }
+    self.kinds[v.kind] = (self.kinds[v.kind] or 0) + 1
     self.groups[key], self.groups[#self.groups + 1] = found, found
   else
-    self.ungrouped = self.ungrouped + 1
+    self.ungrouped = self.ungrouped + count
   end
+  -- Whoever counts attempts together may have met more by the end.
+  if v.count and found then found.more = true end
+  if v.count then self.more = true end
 end
 
 local function keep(self, v)
-  self.total = self.total + 1
-  self.ring[(self.total - 1) % self.capacity + 1] = v
+  self.total = self.total + (v.count or 1)
+  self.kept = self.kept + 1
+  self.ring[(self.kept - 1) % self.capacity + 1] = v
   group(self, v)
   if self.write then self.write(v) end
 end
 
 ---Adds what was denied. It may be called from wherever something is decided: it never throws, and never waits.
 ---@param event {kind: string, target: string, rule: string?, reason: string?, origin: string?, advice: string?,
---- pid: integer?, exe: string?, process: table?} origin: file and line of the rule; advice: what to
---- add to the policy
+--- count: integer?, pid: integer?, exe: string?, process: table?} origin: file and line of the rule; advice: what to
+--- add to the policy; count: so many attempts, and maybe more
 ---@return table|nil violation nil where it is ignored
 function Store:add(event)
   local v = violation_of(self, event)
@@ -105,8 +111,8 @@ end
 ---The last violations, the oldest first.
 ---@return table[]
 function Store:list()
-  local list, first = {}, math.max(1, self.total - self.capacity + 1)
-  for i = first, self.total do list[#list + 1] = self.ring[(i - 1) % self.capacity + 1] end
+  local list, first = {}, math.max(1, self.kept - self.capacity + 1)
+  for i = first, self.kept do list[#list + 1] = self.ring[(i - 1) % self.capacity + 1] end
   return list
 end
 
@@ -139,7 +145,7 @@ function violations.new(options)
     commandId = text.clean(id and id ~= "" and id or options.command, MAX_COMMAND),
     ignore = options.ignore and next(options.ignore) and options.ignore or nil,
     capacity = options.capacity or CAPACITY, now = options.now or os.time, ask = options.ask, write = options.write,
-    ring = {}, groups = {}, pending = {}, total = 0, ungrouped = 0,
+    ring = {}, groups = {}, kinds = {}, pending = {}, total = 0, kept = 0, ungrouped = 0, lost = 0,
   }, Store)
 end
 

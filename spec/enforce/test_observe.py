@@ -89,6 +89,32 @@ class Writes(Observed):
         self.assertTrue(event["origin"].endswith(":1"), event)
 
     @as_everyone
+    def test_advice(self):
+        """What is advised is what would have allowed it."""
+        self.write("p/f", "x"), self.write("p/a[b]*", "x"), self.write("p/sub/f", "x"), self.write("out/g", "x")
+        self.write("w/.git/HEAD", "ref: x\n"), self.write("w/.git/config", "")
+        os.makedirs(self.path("w/.git/objects")), os.makedirs(self.path("w/.git/refs")), os.makedirs(self.path("home"), exist_ok=True)
+        for name in ("p", "p/sub", "out", "w/.git", "home", "p/f", "p/a[b]*", "w/.git/config"):
+            self.own(self.path(name))
+        allow = 'add "%s" to filesystem.allowWrite'
+        for script, advice in (
+                ("rm -f ../p/f", allow % self.path("p")), ("rm -rf ../p/sub", allow % self.path("p/sub")),
+                ("mv ../p/f .", allow % self.path("p")), ("echo x >../p/f", allow % self.path("p/f")),
+                ("mkdir ../p/new", allow % self.path("p")),
+                ("echo x >'../p/a[b]*'", 'add { path = "%s", literal = true } to filesystem.allowWrite' % self.path("p/a[b]*")),
+                ("mkdir ~/.npm", "make %s first, then " % self.path("home/.npm") + allow % self.path("home/.npm")),
+                ("mv ok/f .git/config", "set filesystem.allowGitConfig = true"),
+                ("echo x >.git/config", "set filesystem.allowGitConfig = true"), (": >no/x", None)):
+            with self.subTest(script=script):
+                events = self.told("(%s) 2>/dev/null; true" % script).events
+                self.assertTrue(events)
+                self.assertEqual(advice, events[0].get("advice"), events)
+        self.write("home/f", "x"), self.own(self.path("home/f"))
+        (event,) = self.told("(rm -f ~/f) 2>/dev/null; true").events
+        self.assertNotIn("advice", event)
+        self.assertIn("%s would have to be writable, which is too much to advise" % self.path("home"), event["reason"])
+
+    @as_everyone
     def test_modes(self):
         script = "(: >no/x) 2>/dev/null; cat hid/f 2>/dev/null; ls hid 2>/dev/null; true"
         self.assertEqual([], self.told(script, policy("none")).events)
@@ -113,6 +139,34 @@ class Writes(Observed):
         self.assertLess(told.count("w/no/same"), 200)
         self.assertLess(len(told), 8000)
         self.assertGreater(len(told), 100)
+
+
+    @as_everyone
+    def test_counts(self):
+        """What the agent tells together is counted as often as it was tried, within a factor of two; few exactly."""
+        for times, least, more in ((1, 1, None), (2, 2, None), (8, 8, None), (1000, 512, True)):
+            got = self.run_srt(["python3", "-c", textwrap.dedent('''if True:
+                import os
+                for i in range(%d):
+                    try: os.mkdir("no/d")
+                    except OSError: pass''' % times)], policy(), options=("--report", "json"))
+            said = json.loads(got.err.splitlines()[-1])
+            self.assertTrue(least <= said["denied"] <= times, (times, said))
+            self.assertEqual((said["denied"], more, 0), (said["violations"][0]["count"], said.get("atLeast"), said["more"]))
+
+    @as_everyone
+    def test_lost(self):
+        """What was too much to be told of shows in the report."""
+        code = textwrap.dedent('''if True:
+            import os
+            for i in range(5000):
+                try: os.mkdir("no/d%d" % i)
+                except OSError: pass''')
+        got = self.run_srt(["python3", "-c", code], policy(), options=("--report", "json"))
+        said = json.loads(got.err.splitlines()[-1])
+        self.assertTrue(said["atLeast"], got.err[-300:])
+        self.assertTrue(2000 < sum(v["count"] for v in said["violations"]) + said["more"] <= 5000, (said["denied"], said["more"]))
+        self.assertRegex(self.run_srt(["python3", "-c", code], policy()).err, "denied: [0-9]+ attempts or more\n")
 
 
 class Refused(Observed):
@@ -143,6 +197,19 @@ class Refused(Observed):
             self.assertIn(target, told)
         self.assertIn("unshare(CLONE_NEWUSER)", self.targets(seen[1], "namespace"))
         self.assertIn("mount", self.targets(seen[1], "mount"))
+
+    @as_everyone
+    def test_unix_datagrams(self):
+        """With Unix sockets it is the type that is refused. Without, libraries try in vain all the time: nobody is told."""
+        code = """if True:
+            import socket
+            try: socket.socket(1, 2)
+            except PermissionError: print("refused")"""
+        for more, reasons in (("", []),
+                              ('}, network = { allowUnixSockets = { "s.sock" }', ["no Unix datagram sockets can be made, only stream sockets"])):
+            got = self.python(code, policy("writes", more))
+            self.assertEqual("refused\n", got.out)
+            self.assertEqual(reasons, [e["reason"] for e in got.events], got.err)
 
     @as_everyone
     def test_agent_killed(self):

@@ -354,6 +354,36 @@ class Shown(Violations):
         self.assertEqual((-signal.SIGINT, b""), (process.returncode, err))
 
     @as_everyone
+    def test_last(self):
+        """Old ones are left out: by --last, and by --follow."""
+        file = self.path("list")
+        def lines(name, first, last):
+            with open(name, "a", encoding="utf-8") as out:
+                out.write("".join('{"kind":"connect","target":"h:%d"}\n' % i for i in range(first, last)))
+            self.own(name)
+        lines(file + ".1", 0, 15), lines(file, 15, 20)
+        def shown(*arguments):
+            got = self.run_srt(["violations", "--json", *arguments, file])
+            self.assertEqual((0, ""), (got.code, got.err), got)
+            return [int(json.loads(line)["target"][2:]) for line in got.out.splitlines()]
+        for count, want in ((0, []), (3, [17, 18, 19]), (5, list(range(15, 20))), (7, list(range(13, 20))), (100, list(range(20)))):
+            self.assertEqual(want, shown("--last", str(count)))
+        self.assertEqual(list(range(20)), shown())
+        for wrong in (["--last"], ["--last", "-1"], ["--last", "x"]):
+            self.assertEqual(2, self.run_srt(["violations", *wrong]).code)
+        for arguments, first in (((), 10), (("--last", "2"), 18)):
+            process, out = self.follow("--json", *arguments, file)
+            self.wait_for(out, 20 - first)
+            time.sleep(0.5)
+            lines(file, 20, 21)
+            got = [int(json.loads(line)["target"][2:]) for line in self.wait_for(out, 21 - first)]
+            self.assertEqual(list(range(first, 21)), got)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=10)
+            with open(file, "r+", encoding="utf-8") as kept:
+                kept.truncate(sum(len(line) for line in kept.readlines()[:5]))
+
+    @as_everyone
     def test_nobody_reads_on(self):
         self.run_sh(DENIED, self.policy_with())
         process = self.start(["violations", "--follow"])

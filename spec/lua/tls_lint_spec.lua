@@ -65,6 +65,17 @@ describe("termination", function()
     assert.equal(0, notes(""))
   end)
 
+  it("says of a filter that a listener passes it by", function()
+    local function warned(more)
+      local text = table.concat(resolve("network = { allowedDomains = { " .. more .. " }, filterRequest = print }").warnings,
+        "\n")
+      assert.truthy(text:find("plain HTTP only", 1, true))
+      return text:find("sends to 127.0.0.1:8443 without the proxy", 1, true) ~= nil
+    end
+    assert.is_true(warned('"localhost:8443"'))
+    assert.is_false(warned('"localhost", "a.test:443"'))
+  end)
+
   it("is shown by check", function()
     local profile = resolve('network = { allowedDomains = { "a.test" }, tlsTerminate = { caCertPath = "/x/ca.pem", '
       .. 'caKeyPath = "/x/ca.key", extraCaCertPaths = { "/x/more.pem" }, excludeDomains = { "a.test:8443" } } }')

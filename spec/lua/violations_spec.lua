@@ -160,6 +160,72 @@ describe("the report", function()
   end)
 end)
 
+describe("the lines of the report", function()
+  local report = require("srt.violation_report")
+
+  it("are one for what one entry allows, and one for each kind before a second", function()
+    local store = store_of()
+    for i = 1, 30 do
+      store:add { kind = "write", target = "/a/b/" .. i, advice = 'add "/a/b" to filesystem.allowWrite' }
+      store:add { kind = "write", target = "/c/" .. i, rule = "filesystem.denyWrite: no", origin = "p.lua:2",
+        reason = "create is denied" }
+      store:add { kind = "write", target = "/d" .. i, advice = ('add "/d%d" to it'):format(i) }
+    end
+    store:add { kind = "connect", target = "h:1", reason = "not listed" }
+    local lines = report.lines(store)
+    assert.equal('  write /a/b: add "/a/b" to filesystem.allowWrite (30 paths, first /a/b/1)', lines[2])
+    assert.equal("  connect: h:1 is not", (report.lines((function()
+      local one = store_of()
+      one:add { kind = "connect", target = "h:1", reason = "h:1 is not" }
+      return one
+    end)())[2]))
+    assert.equal("  connect h:1: not listed", lines[9])
+    assert.equal("  and 25 more", lines[10])
+    assert.equal(10, #lines)
+    store = store_of()
+    for i = 1, 2 do
+      store:add { kind = "write", target = "/c/" .. i, rule = "filesystem.denyWrite: no", origin = "p.lua:2",
+        reason = "create is denied" }
+    end
+    assert.equal("  write /c: create is denied (filesystem.denyWrite: no, p.lua:2) (2 paths, first /c/1)",
+      report.lines(store)[2])
+  end)
+
+  it("count what stands for several attempts, and say that there may be more", function()
+    local store = store_of { capacity = 2 }
+    for i = 1, 3 do store:add { kind = "write", target = "/a", count = i } end
+    assert.equal(2, #store:list())
+    assert.equal(3, store:list()[2].count)
+    assert.same({ "denied: 6 attempts or more", "  write /a (6 times or more): denied" }, report.lines(store))
+    store.lost = 7
+    local json = require("srt.json").decode(report.json(store))
+    assert.same({ 6, 7, true, 6, true },
+      { json.denied, json.more, json.atLeast, json.violations[1].count, json.violations[1].atLeast })
+    store = store_of()
+    for _ = 1, 2 do store:add { kind = "write", target = "/a", count = 1 } end
+    assert.same({ "denied: 2 attempts", "  write /a (2 times): denied" }, report.lines(store))
+    assert.is_nil(require("srt.json").decode(report.json(store)).atLeast)
+    store.lost = 1
+    assert.equal("denied: 2 attempts or more", report.lines(store)[1])
+  end)
+
+  it("know of a kind that comes after much of another", function()
+    local store = store_of()
+    for i = 1, 1000 do store:add { kind = "write", target = "/d" .. i } end
+    store:add { kind = "connect", target = "h:1", reason = "not listed" }
+    assert.equal(501, #store.groups)
+    local shown = table.concat(report.lines(store), "\n")
+    assert.truthy(shown:find("connect h:1", 1, true))
+  end)
+
+  it("say rule and origin where nothing is advised", function()
+    assert.equal("denied", text.why {})
+    assert.equal("r, f:1", text.why { rule = "r", origin = "f:1" })
+    assert.equal("by the r (f:1)", text.why { reason = "by the r", rule = "r", origin = "f:1" })
+    assert.equal("do", text.why { reason = "why", rule = "r", advice = "do" })
+  end)
+end)
+
 describe("the file", function()
   if not (support.real and package.loadlib(os.getenv("SRT_SPEC_CMODULE"), "luaopen_srt_c_journal")) then
     return pending("needs the C module")

@@ -112,7 +112,10 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     reporter:add(event)
   end, say)
   local kind, value, notices = sandbox:run()
-  if watcher then watcher:close() end
+  if watcher then
+    watcher:close()
+    reporter:missed(watcher.lost)
+  end
   if proxy then proxy:close() end
   if notices[1] or notices.more then tell(ctx, require("srt.report").replaced(notices), "warning: ") end
   if options.learner then options.learner.ran = kind == "exit" or kind == "signal" end

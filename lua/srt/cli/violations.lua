@@ -5,25 +5,33 @@ local sys = require("srt.c.sys")
 local violations = {}
 
 violations.USAGE = [[
-usage: srt-lua violations [--follow] [--json] [FILE]
+usage: srt-lua violations [--last N] [--follow] [--json] [FILE]
 
 Shows what was denied in your runs, the oldest first; or what FILE, of run --violations, has.
 
+  --last N   begin with the last N lines (all; with --follow 10)
   --follow   go on with what is denied from now on, until interrupted
   --json     a line of JSON each, as in the file; man srt-lua says what is in it
 ]]
 
 local PAUSE = 0.2
+local BEFORE = 10 -- lines that a reader who follows begins with
 local PIECE = 65536
 local LONGEST = 1 << 20 -- no line of ours is
 
 local function parse(args)
-  local options, plain = {}, false
-  for _, arg in ipairs(args) do
+  local options, plain, at = {}, false, 0
+  while at < #args do
+    at = at + 1
+    local arg = args[at]
     if not plain and (arg == "--help" or arg == "-h") then
       return { help = true }
     elseif not plain and (arg == "--follow" or arg == "--json") then
       options[arg:sub(3)] = true
+    elseif not plain and arg == "--last" then
+      at = at + 1
+      options.last = args[at] and args[at]:find("^%d+$") and math.tointeger(tonumber(args[at]))
+      if not options.last then return nil, "--last takes a number of lines" end
     elseif not plain and arg == "--" then
       plain = true
     elseif not plain and arg:sub(1, 1) == "-" then
@@ -34,6 +42,7 @@ local function parse(args)
       options.file = arg
     end
   end
+  options.last = options.last or options.follow and BEFORE or nil
   return options
 end
 
@@ -50,12 +59,30 @@ function violations.shown(line, json)
   if json then return line .. "\n" end
   local process = type(v.process) == "table" and field(v.process.exe)
   return ("%s %-9s %s: %s  [%s]\n"):format(field(v.time) or "?", field(v.kind), field(v.target),
-    field(v.advice) or field(v.reason) or field(v.rule) or "denied",
+    require("srt.violation_text").why { advice = field(v.advice), reason = field(v.reason), rule = field(v.rule),
+      origin = field(v.origin) },
     (process and process .. " in " or "") .. (field(v.command) or "?"))
 end
 
 local Reader = {}
 Reader.__index = Reader
+
+-- While only the last lines are wanted, they are kept for the time when it is known which these are.
+local function take(self, line)
+  if not self.last then return violations.shown(line, self.json) end
+  if self.last > 0 then self.kept[self.seen % self.last + 1] = line end
+  self.seen = self.seen + 1
+end
+
+-- Shows the last lines; from now on all.
+local function show_kept(self)
+  local shown = {}
+  for i = math.max(0, self.seen - self.last), self.seen - 1 do
+    shown[#shown + 1] = violations.shown(self.kept[i % self.last + 1], self.json)
+  end
+  self.last, self.kept = nil, {}
+  return not shown[1] or self.out(table.concat(shown))
+end
 
 -- Shows all whole lines that are there by now; false when nobody reads any more.
 local function drain(self)
@@ -69,7 +96,7 @@ local function drain(self)
     -- What was there before had no end of a line in it.
     local shown, from, to = {}, 1, data:find("\n", #self.rest + 1, true)
     while to do
-      shown[#shown + 1] = violations.shown(data:sub(from, to - 1), self.json)
+      shown[#shown + 1] = take(self, data:sub(from, to - 1))
       from, to = to + 1, data:find("\n", to + 1, true)
     end
     self.rest = #data - from < LONGEST and data:sub(from) or ""
@@ -140,7 +167,7 @@ function violations.main(args, ctx)
     return 0
   end
   local find = options.file and function() return options.file end or finder(ctx)
-  local self = setmetatable({ out = ctx.out, json = options.json }, Reader)
+  local self = setmetatable({ out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0 }, Reader)
   local path = find()
   if path and open(self, path .. ".1") and not drain(self) then return 0 end
   if path and not open(self, path) then
@@ -148,6 +175,7 @@ function violations.main(args, ctx)
     return 1
   end
   if path and not drain(self) then return 0 end
+  if self.last and not show_kept(self) then return 0 end
   if options.follow then follow(self, find) end
   return 0
 end

@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What to add to a policy so that a denied change or read is allowed the next time; or why nothing is advised.
+local answers = require "srt.answers"
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local advice = {}
+
+local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
+
+---@param path string
+---@return string as an entry of a list
+local function entry(path)
+  local quoted = '"' .. path:gsub('[\\"]', "\\%0"):gsub("\n", "\\n") .. '"'
+  return path:find("[*?%[]") and ("{ path = %s, literal = true }"):format(quoted) or quoted
+end
+
+local function add(path, list) return ("add %s to %s"):format(entry(path), list) end
+
+local function home(folder)
+  local given = sys.environ().HOME
+  return folder == sys.homeof() or given ~= nil and folder == sys.realpath(given)
+end
+
+-- Folders that hold everything of a user, or of the system, should not be written.
+local function broad(folder) return not folder:find("^/[^/]+/") or home(folder) end
+
+local function of_folder(action, path)
+  local folder = paths.parent(path)
+  if not broad(folder) then return add(folder, WRITE) end
+  if action ~= "delete" and home(folder) then
+    return ("make %s first, then %s"):format(path, add(path, WRITE))
+  end
+  return nil, ("%s would have to be writable, which is too much to advise"):format(folder)
+end
+
+---@param action string as the agent names it
+---@param answer srt.answer a denial
+---@return string|nil advice
+---@return string|nil reason why there is none, where more than the rule is to be said
+function advice.of(action, answer)
+  local rule, path = answer.rule, answer.real
+  if rule.config then return "set filesystem.allowGitConfig = true" end
+  if rule == answers.UNWRITABLE then
+    if action == "delete" or not sys.lstat(path) then return of_folder(action, path) end
+    if broad(path) then return nil, ("%s is too much to advise"):format(path) end
+    return add(path, WRITE)
+  end
+  if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return add(path, READ) end
+end
+
+return advice
