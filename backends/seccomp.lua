@@ -47,6 +47,10 @@ local function masked(index, value, mask)
   return { index = index, mask = mask or INT, value = value }
 end
 
+local function differs(index)
+  return { index = index, differs = true, value = 0 }
+end
+
 local function refuse(list, call, error, ...)
   list[#list + 1] = { call = call, errno = error, args = { ... } }
 end
@@ -66,7 +70,7 @@ local function sockets(list, unix, paths)
     end
   end
   refuse(list, "socket", EAFNOSUPPORT, { index = 0, above = true, value = AF_MAX })
-  refuse(list, "socket", EPERM, masked(0, AF_NETLINK), { index = 2, differs = true, value = 0 })
+  refuse(list, "socket", EPERM, masked(0, AF_NETLINK), differs(2))
   for kind = 0, paths and not unix and SOCK_TYPES or -1 do
     if kind ~= SOCK_STREAM and kind ~= SOCK_SEQPACKET then
       refuse(list, "socket", EPERM, masked(0, AF_UNIX), masked(1, kind, SOCK_TYPES))
@@ -217,6 +221,9 @@ function seccomp.rules(options)
   -- signals where Landlock does not hold them.
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))
   refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PGRP), masked(1, 0))
+  -- It asks for the same ids only, and so reaches PID 1 and the agent: without descriptors they could hold nothing.
+  -- A container's runtime limits what it starts.
+  refuse(list, "prlimit64", EPERM, options.nested and masked(0, 1) or differs(0), differs(2))
   if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
   if options.guard then guarded(list) end
   return list

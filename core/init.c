@@ -288,8 +288,12 @@ static _Noreturn void serve(struct init *init)
 		fds[3].fd = init->remount.changes;
 		fds[4].fd = init->remount.names;
 		fds[5].fd = init->command.listener;
-		if (poll(fds, count, timeout(init)) < 0)
+		if (poll(fds, count, timeout(init)) < 0) {
+			/* Who hears nothing holds nothing: all ends here. */
+			if (errno != EINTR && errno != ENOMEM)
+				_exit(1);
 			continue;
+		}
 		if (fds[3].revents || fds[4].revents || fds[4].fd < 0)
 			remount_check(&init->remount,
 				      fds[4].revents && !fds[3].revents);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "core/agent.h"
@@ -246,13 +247,20 @@ static struct owner *describe_all(struct process *p, pid_t init)
 	return smaller ? smaller : owner;
 }
 
-/* It has copies of what it connects (core/agent.h), for others. */
+/*
+ * It has copies of what it connects (core/agent.h), for others. A name anybody
+ * can take; our program has it from us.
+ */
 static bool is_agent(const struct process *p)
 {
 	char text[32];
+	struct stat own, exe;
 
 	return read_text(p->dir, "comm", text, sizeof(text)) > 0 &&
-	       strcmp(text, AGENT_NAME "\n") == 0;
+	       strcmp(text, AGENT_NAME "\n") == 0 &&
+	       !stat("/proc/self/exe", &own) &&
+	       !fstatat(p->dir, "exe", &exe, 0) && own.st_dev == exe.st_dev &&
+	       own.st_ino == exe.st_ino;
 }
 
 /*

@@ -316,8 +316,12 @@ bool watch_wait(struct guard *guard, void (*go_on)(struct guard *guard))
 
 	if (!guard->watch.waiting_count)
 		return true;
-	if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+	if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+		/* The kernel refuses all that is asked of nobody. */
+		if (errno != EINTR && errno != ENOMEM)
+			_exit(1);
 		return false;
+	}
 	if (fds[1].revents)
 		take_answer(guard, go_on);
 	/* A call that is gone by then would have us wait for the next one. */

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lauxlib.h>
+#include <linux/magic.h>
 #include <lua.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -85,11 +87,21 @@ static int tell_lua(lua_State *L)
 	return 0;
 }
 
+static bool writes(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+}
+
 /* What it says has been inside: only its form is relied on. */
 static bool is_sound(struct watch_message *message, ssize_t size)
 {
 	if (size <= (ssize_t)WATCH_HEAD || message->kind > WATCH_ASK ||
 	    message->action > WATCH_CHANGE)
+		return false;
+	/* What is decided on is what will be opened. */
+	if (message->kind == WATCH_ASK &&
+	    message->action !=
+		    (writes((int)message->args[0]) ? WATCH_WRITE : WATCH_READ))
 		return false;
 	message->exe[sizeof(message->exe) - 1] = '\0';
 	message->text[(size_t)size - WATCH_HEAD - 1] = '\0';
@@ -181,19 +193,21 @@ static int watch_lua_start(lua_State *L)
 static int open_regular(const struct watcher *watcher, const char *path,
 			int flags)
 {
-	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
 	owned_fd int file =
-		writes ? sys_open_plain(path, O_PATH)
-		       : sys_open_beneath(watcher->view, path, O_PATH);
+		writes(flags) ? sys_open_plain(path, O_PATH)
+			      : sys_open_beneath(watcher->view, path, O_PATH);
 	char name[32];
+	struct statfs fs;
 	struct stat st;
 	int fd;
 
 	if (file < 0)
 		return file;
-	if (fstat(file, &st))
+	if (fstat(file, &st) || fstatfs(file, &fs))
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	/* In a /proc of the host's, wherever it is, the host process is what
+	 * its user is: it shows our own memory. */
+	if (!S_ISREG(st.st_mode) || fs.f_type == PROC_SUPER_MAGIC)
 		return -EACCES;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
 	/* Whoever has a lease on it is not waited for. */

@@ -27,7 +27,8 @@ local function closed(rules, real, mode)
     local deny = rules.denyRead[path]
     if hidden or deny and deny.builtin then return hidden or deny end
     if mode == "write" and (rules.finalWrite[path] or held and held.builtin) then return held end
-    if mode == "write" and (rules.masked[path] or rules.pinned[path]) then return { builtin = "held as it is" } end
+    if rules.masked[path] then return rules.masked[path].entry end
+    if mode == "write" and rules.pinned[path] then return { builtin = "held as it is" } end
     if path == "/" then return nil end
     path = paths.parent(path)
   end
@@ -39,6 +40,14 @@ local function is_plain(real)
   return st and st.type == "file" and sys.realpath(real) == real
 end
 
+-- What is protected is looked for where the lists let a command write; a grant leads anywhere.
+local function is_protected(self, real)
+  local settings = self.protection
+  if not settings or settings.off then return false end
+  self.names = self.names or require("srt.protected").list(settings)
+  return require("srt.protect").covers(self.names, real, self.home)
+end
+
 ---May an open be asked about?
 ---@param answer srt.answer
 ---@param mode "read"|"write"
@@ -47,7 +56,7 @@ function Decider:asks(answer, mode)
   if answer.decision ~= "deny" or not is_plain(answer.real) then return false end
   local rule = answer.rule
   if rule.builtin and rule ~= answers.UNWRITABLE then return false end
-  return closed(self.rules, answer.real, mode) == nil
+  return closed(self.rules, answer.real, mode) == nil and not (mode == "write" and is_protected(self, answer.real))
 end
 
 ---Asks. What is neither granted nor clearly denied is denied by the lists.
@@ -80,8 +89,9 @@ end
 ---@param command string
 ---@return table decider
 function decide_open.new(profile, rules, command)
+  local home = profile.home and sys.realpath(profile.home)
   return setmetatable({ chain = profile.callbacks.decideOpen, origins = profile.callbacks.origins, rules = rules,
-    command = command, granted = {}, count = 0 }, Decider)
+    command = command, protection = profile.protection, home = home, granted = {}, count = 0 }, Decider)
 end
 
 return decide_open

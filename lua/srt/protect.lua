@@ -115,6 +115,40 @@ local function check_root(self, root)
   end
 end
 
+-- Do an entry's components stand in a path, from one of its components on?
+local function stands_at(parts, from, wanted)
+  for i, part in ipairs(wanted) do
+    if parts[from + i - 1] ~= part then return false end
+  end
+  return true
+end
+
+-- A repository's own folder may have any name.
+local function is_git(dir)
+  return dir:sub(-5) == "/.git" or (sys.lstat(dir .. "/HEAD") ~= nil and scan.isGit(dir))
+end
+
+---Is a path one of the protected names, or in one, wherever in the tree it is?
+---@param list table[] from protected.list
+---@param path string a file's, absolute, without links
+---@param home string|nil real
+---@return boolean
+function protect.covers(list, path, home)
+  if path:sub(-5) == "/.git" then return true end -- as a file it leads to a repository
+  local parts = components(path)
+  for from = 1, #parts do
+    local base = "/" .. table.concat(parts, "/", 1, from - 1)
+    for _, entry in ipairs(list) do
+      local own = entry.where == "git"
+      local wanted = own and { entry.parts[2] } or entry.parts
+      if stands_at(parts, from, wanted) and (entry.where ~= "home" or base == home) and (not own or is_git(base)) then
+        return true
+      end
+    end
+  end
+  return false
+end
+
 -- The folders that count: each allowed root, the working directory and its parents, the home directory.
 local function bases_of(self, ctx)
   local rules, roots, bases, seen = self.rules, {}, {}, {}

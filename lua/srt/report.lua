@@ -3,13 +3,27 @@
 
 local report = {}
 
----Makes text safe for a terminal: control bytes become \xNN, so no name in a policy can draw on the screen.
+local function hex(c) return ("\\x%02x"):format(c:byte()) end
+
+-- Beyond ASCII there are more control characters, and what turns the direction of writing or is not seen.
+local function plain_wide(text)
+  local deceives = require("srt.violation_text").deceives
+  local out, at = {}, 1
+  while at <= #text do
+    local to = utf8.len(text, at, at) and utf8.offset(text, 2, at)
+    local part = text:sub(at, (to or at + 1) - 1)
+    out[#out + 1] = (not to or deceives(utf8.codepoint(part))) and part:gsub(".", hex) or part
+    at = at + #part
+  end
+  return table.concat(out)
+end
+
+---Makes text safe for a terminal: what would draw on the screen or not be seen becomes \xNN, a byte each.
 ---@param text string
 ---@return string
 function report.plain(text)
-  return (text:gsub("[%z\1-\31\127]", function(c)
-    return ("\\x%02x"):format(c:byte())
-  end))
+  if text:find("[\128-\255]") then return plain_wide(text) end
+  return (text:gsub("[%z\1-\31\127]", hex))
 end
 
 local plain = report.plain

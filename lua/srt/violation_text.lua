@@ -12,14 +12,22 @@ local ATTEMPTS = {
   read = "file-read", callback = "callback",
 }
 
----Does a character make text look like something that it is not? Control characters, line and paragraph separators,
----those that turn the direction of writing, and those without a width.
+-- Control characters, line and paragraph separators, what turns the direction of writing, and what has no width or no
+-- look, which can carry text unseen. core/visible.c has the same list.
+local DECEIVING = {
+  { 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
+  { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
+  { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe0fff },
+}
+
+---Does a character make text look like something that it is not?
 ---@param c integer code point
 ---@return boolean
-local function deceives(c)
-  return c < 0x20 or c >= 0x7f and c <= 0x9f or c == 0xad or c == 0x61c or c >= 0x200b and c <= 0x200f
-    or c >= 0x2028 and c <= 0x202e or c >= 0x2060 and c <= 0x2064 or c >= 0x2066 and c <= 0x2069 or c == 0xfeff
-    or c >= 0xe0000 and c <= 0xe007f
+function violation_text.deceives(c)
+  for _, range in ipairs(DECEIVING) do
+    if c <= range[2] then return c >= range[1] end
+  end
+  return false
 end
 
 ---One line of well-formed text: what deceives becomes a blank, what is no UTF-8 a question mark; bounded.
@@ -37,7 +45,7 @@ function violation_text.clean(text, most)
     end
     local to = utf8.len(text, at, at) and utf8.offset(text, 2, at)
     local code = to and utf8.codepoint(text, at)
-    out[#out + 1] = not to and "?" or deceives(code) and " " or text:sub(at, to - 1)
+    out[#out + 1] = not to and "?" or violation_text.deceives(code) and " " or text:sub(at, to - 1)
     at = to or at + 1
   end
   return table.concat(out)

@@ -141,6 +141,17 @@ for child in children: child.kill()""", REQUEST)
         self.assertEqual(re.search(r"my pid (\d+)", got.out)[1], self.seen(got)[0][0], got)
 
     @as_everyone
+    def test_one_with_the_name_of_the_agent(self):
+        got = self.python("""
+import ctypes
+ctypes.CDLL(None).prctl(15, b"srt-lua-guard", 0, 0, 0)
+s = socket.create_connection(("up.test", 80))
+s.sendall(b"GET / HTTP/1.1\\r\\nHost: up.test\\r\\nConnection: close\\r\\n\\r\\n")
+while data := s.recv(4096): sys.stdout.write(data.decode())
+print("my pid", os.getpid())""", REQUEST)
+        self.assertEqual(re.search(r"my pid (\d+)", got.out)[1], self.seen(got)[0][0], got)
+
+    @as_everyone
     def test_one_that_inherited_it_where_the_other_is_gone(self):
         got = self.python("""
 s = socket.create_connection(("up.test", 80))

@@ -86,6 +86,32 @@ class Opens(Base):
         self.assertEqual("denied\n", got.out, got)
 
     @as_everyone
+    def test_masked_credential(self):
+        """Where its folder is denied to reading, nobody gets what is really in it."""
+        self.write("w/hid/f", "REAL-SECRET")
+        more = """network = { allowedDomains = { "example.com" }, tlsTerminate = {} },
+            credentials = { files = { { path = "hid/f", mode = "mask", injectHosts = { "example.com" } } } },"""
+        got = self.told("cat hid/f hid/g; true", policy("return true", more))
+        self.assertEqual("never", got.out, got)
+
+    @as_everyone
+    def test_protected_names_outside(self):
+        """What is protected where the lists allow writing is never granted elsewhere."""
+        held = ("home/.bashrc", "home/.ssh/authorized_keys", "home/.config/fish/config.fish", "out/.profile",
+                "out/a/b/c/d/.git/config", "out/.git/hooks/pre-commit", "out/.git/modules/m/config", "out/wt/.git",
+                "out/bare/hooks/post-update", "out/bare/config", "out/.vscode/tasks.json", "out/mine/x")
+        free = ("out/hooks/f", "out/config", "out/.ssh/authorized_keys", "out/.git/description", "out/bare/description")
+        for name in held + free + ("out/bare/HEAD", "out/.git/modules/m/HEAD"):
+            os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+            self.write(name, "as it was")
+        for name in ("bare", ".git/modules/m"):
+            os.makedirs(self.path("out/%s/refs" % name)), os.makedirs(self.path("out/%s/objects" % name))
+        script = "for f in %s; do echo x >>../$f; cat ../$f >/dev/null || echo no; done 2>/dev/null; true" % " ".join(held + free)
+        got = self.told(script, policy("return true", lists='protect = { "mine" }'))
+        self.assertEqual("", got.out, got)
+        self.assertEqual(list(free), [name for name in held + free if self.read(name) != "as it was"], got.events)
+
+    @as_everyone
     def test_read_grant_stays_one(self):
         """By no way does a descriptor that was granted for reading come to write, or lead elsewhere."""
         got = self.python("""if True:

@@ -53,6 +53,15 @@ describe("the store", function()
     assert.equal("/a  [31m b?", v.target:sub(1, 11))
     assert.truthy(#v.target < 1100)
     assert.truthy(utf8.len(v.target))
+    -- Bytes for a model to read that nobody sees: variation selectors, fillers.
+    v = store_of():add { kind = "write", target = "/a\u{fe01}\u{e0141}\u{3164}\u{34f}é日" }
+    assert.equal("/a    é日", v.target)
+  end)
+
+  it("is shown as it is, without drawing", function()
+    local plain = require("srt.report").plain
+    assert.equal("a\\x1b[1m é日\\x0a", plain("a\27[1m é日\n"))
+    assert.equal("\\xc2\\x9b31m \\xe2\\x80\\xae \\xff\\x9b", plain("\u{9b}31m \u{202e} \xff\x9b"))
   end)
 
   it("leaves out what is ignored", function()
