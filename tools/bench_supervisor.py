@@ -13,7 +13,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONNECTS = 2000
 # Nobody may be reached, so the proxy ends each connection at once.
 NETWORK = """return { network = { transparent = %s, decideConnect = function() return false, "measured" end } }"""
-WORK = 'return { filesystem = { allowWrite = { "." }%s } }'
+WORK = 'return { filesystem = { allowWrite = { "." } }%s }'
 FILES, FOLDERS = 10000, 100
 
 
@@ -97,19 +97,10 @@ def alternate(commands, runs):
     return times
 
 
-def variants(binary, top):
-    """Policies of the rows, each with its limit by row; those that this binary does not know are left out."""
-    rows = {"writes": (", observe = \"writes\"", "observe = \"writes\""), "none": (", observe = \"none\"", "observe = \"none\"")}
-    found = {}
-    for name, (text, shown) in rows.items():
-        policy = write(top, f"{name}.lua", WORK % text)
-        if subprocess.run([binary, "run", policy, "--", "true"], capture_output=True, cwd=top, check=False).returncode == 0:
-            found[name] = (policy, shown)
-        else:
-            print(f"  {shown}: not measured: this binary refuses it")
-    if not found:
-        found["none"] = (write(top, "plain.lua", WORK % ""), "as it is")
-    return found
+def variants(top):
+    """Policies of the rows: {name: (path, how it is shown)}."""
+    return {name: (write(top, f"{name}.lua", WORK % f', observe = "{name}"'), f'observe = "{name}"')
+            for name in ("writes", "none")}
 
 
 def compare(title, argv, place, policies, wanted, runs):
@@ -209,7 +200,7 @@ def main(top, binary, runs):
     if subprocess.run([binary, "run", plain, "--", "true"], cwd=top, check=False).returncode:
         return f"{binary} does not run here"
     bench_connect(top, binary, runs)
-    policies = (binary, variants(binary, top))
+    policies = (binary, variants(top))
     bench_untar(top, policies, runs)
     bench_git(top, policies, runs)
     bench_npm(top, policies, runs)
