@@ -208,7 +208,7 @@ describe("the policy", function()
 
   it("uses what is ready-made for what it gives", function()
     local policy = written { allow = { entry("/w/p"), entry(HOME .. "/.npm") },
-      rules = { rule("registry.npmjs.org", "node"), rule("github.com", "git-remote-https"), rule("example.com", "node") } }
+      rules = { rule("a.npmjs.org", "node"), rule("github.com", "git-remote-https"), rule("example.com", "node") } }
     assert.same({ extends = { "workspace", "npm", "git-https" },
       network = { allowedDomains = { "example.com:443" } } }, policy)
   end)
@@ -217,8 +217,8 @@ describe("the policy", function()
     local policy = written { allow = { entry(HOME .. "/.npm") }, rules = { rule("github.com", "curl") } }
     assert.same({ filesystem = { allowWrite = { "~/.npm" } }, network = { allowedDomains = { "github.com:443" } } },
       policy)
-    policy = written { read = { { path = HOME .. "/.npmrc", programs = {} } }, rules = { rule("registry.npmjs.org", "npm") } }
-    assert.same({ network = { allowedDomains = { "registry.npmjs.org:443" } }, filesystem = { denyRead = {} } }, policy)
+    policy = written { read = { { path = HOME .. "/.npmrc", programs = {} } }, rules = { rule("a.npmjs.org", "npm") } }
+    assert.same({ network = { allowedDomains = { "a.npmjs.org:443" } }, filesystem = { denyRead = {} } }, policy)
     assert.same({ "no-system-secrets" }, (written { root = true }).extends)
     assert.is_nil((written { root = true, reads = false }).extends)
     assert.is_nil((written { root = true, read = { { path = "/etc/shadow", programs = {} } } }).extends)
