@@ -3,7 +3,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/journal.h"
 #include "lua/api.h"
@@ -55,19 +54,12 @@ static int journal_lua_turn(lua_State *L)
 	return 1;
 }
 
-static int journal_lua_close(lua_State *L)
-{
-	close((int)luaL_checkinteger(L, 1));
-	return 0;
-}
-
 int luaopen_srt_c_journal(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "open", journal_lua_open },
 		{ "append", journal_lua_append },
 		{ "turn", journal_lua_turn },
-		{ "close", journal_lua_close },
 		{ NULL, NULL },
 	};
 

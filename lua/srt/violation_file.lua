@@ -48,7 +48,7 @@ local function fresh(self)
     if not self.fd then self.fd, message = open(self) end
     if not self.fd then return nil, message end
     if not self.own or not journal.turn(self.path, self.fd, LONG) then break end
-    journal.close(self.fd)
+    require("srt.c.tidy").close(self.fd)
     self.fd = nil
   end
   return self.fd, "others rename it all the time"
@@ -81,7 +81,7 @@ function violation_file.make(path, cwd)
     return nil, ("--violations %s: %s"):format(path, code == "EPERM" and "it is no plain file with one name" or message)
   end
   local kind = sys.fdinfo(fd).type
-  journal.close(fd)
+  require("srt.c.tidy").close(fd)
   return sys.realpath(path) or path, kind == "file"
 end
 

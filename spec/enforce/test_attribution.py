@@ -25,6 +25,12 @@ CONNECT = TELL + """return { network = { decideConnect = function(conn) return f
 REQUEST = TELL + """return { network = { allowedDomains = { "up.test" }, filterRequest = function(req)
   return srt.respond { status = 200, body = tell(req.process) .. "\\n" .. tostring(req.process == req.process) .. " "
     .. tostring(req.conn.process.pid == req.process.pid) .. "\\n" } end } }"""
+# In what runs inside: a request on the socket s, and who made it.
+ASKS = """
+s.sendall(b"GET http://up.test/ HTTP/1.1\\r\\nHost: up.test\\r\\nConnection: close\\r\\n\\r\\n")
+while data := s.recv(4096): sys.stdout.write(data.decode())
+print("my pid", os.getpid())
+"""
 SEEN = re.compile(r"pid=(\d+) host=(\d+) exe=(\S+) parents=(\S*)")
 
 
@@ -43,6 +49,10 @@ class Attribution(Case):
         if not WORLD:
             skip("a network for the host needs root", allowed=True)
         super().setUp()
+
+    def assert_named(self, result):
+        """Who asked by ASKS is whom the policy was told of."""
+        self.assertEqual(re.search(r"my pid (\d+)", result.out)[1], self.seen(result)[0][0], result)
 
     def seen(self, result, count=1):
         found = SEEN.findall(result.out + result.err)
@@ -86,10 +96,8 @@ class Ways(Attribution):
         """As Java makes them: an IPv6 socket with an IPv4 address."""
         got = self.python("""
 s = socket.socket(socket.AF_INET6); s.connect(("::ffff:127.0.0.1", int(os.environ["HTTP_PROXY"].rsplit(":", 1)[1].strip("/"))))
-s.sendall(b"GET http://up.test/ HTTP/1.1\\r\\nHost: up.test\\r\\nConnection: close\\r\\n\\r\\n")
-while data := s.recv(4096): sys.stdout.write(data.decode())
-print("my pid", os.getpid())""", REQUEST)
-        self.assertEqual(re.search(r"my pid (\d+)", got.out)[1], self.seen(got)[0][0], got)
+""" + ASKS, REQUEST)
+        self.assert_named(got)
 
     @as_everyone
     def test_of_responses(self):
@@ -134,11 +142,9 @@ class Holders(Attribution):
         got = self.python("""
 s = socket.create_connection(("up.test", 80))
 children = [subprocess.Popen(["sleep", "9"], pass_fds=[s.fileno()]) for _ in range(5)]
-s.sendall(b"GET / HTTP/1.1\\r\\nHost: up.test\\r\\nConnection: close\\r\\n\\r\\n")
-while data := s.recv(4096): sys.stdout.write(data.decode())
-print("my pid", os.getpid())
+""" + ASKS + """
 for child in children: child.kill()""", REQUEST)
-        self.assertEqual(re.search(r"my pid (\d+)", got.out)[1], self.seen(got)[0][0], got)
+        self.assert_named(got)
 
     @as_everyone
     def test_one_with_the_name_of_the_agent(self):
@@ -146,10 +152,8 @@ for child in children: child.kill()""", REQUEST)
 import ctypes
 ctypes.CDLL(None).prctl(15, b"srt-lua-guard", 0, 0, 0)
 s = socket.create_connection(("up.test", 80))
-s.sendall(b"GET / HTTP/1.1\\r\\nHost: up.test\\r\\nConnection: close\\r\\n\\r\\n")
-while data := s.recv(4096): sys.stdout.write(data.decode())
-print("my pid", os.getpid())""", REQUEST)
-        self.assertEqual(re.search(r"my pid (\d+)", got.out)[1], self.seen(got)[0][0], got)
+""" + ASKS, REQUEST)
+        self.assert_named(got)
 
     @as_everyone
     def test_one_that_inherited_it_where_the_other_is_gone(self):
@@ -164,7 +168,7 @@ else:
     while data := s.recv(4096): sys.stdout.write(data.decode())
     print("my pid", os.getpid(), flush=True)
     os._exit(0)""", REQUEST)
-        self.assertEqual(re.search(r"my pid (\d+)", got.out)[1], self.seen(got)[0][0], got)
+        self.assert_named(got)
 
     @as_everyone
     def test_an_orphan_has_no_parents(self):
