@@ -62,37 +62,59 @@ local function split_equals(arg)
   return arg
 end
 
---- Reads the arguments of `run`.
----@return table? options {policy, command, keep, publish, debug} or {help = true}
+local function is_word(arg) return arg == "-" or arg:sub(1, 1) ~= "-" end
+
+--- Reads options, up to where the command begins.
+---@param args string[]
+---@param options table filled; its command too
+---@param known {valued: table<string, fun(options: table, value: string): string?>, flags: table<string, string>,
+--- word: nil|fun(options: table, word: string): boolean} word: takes what is not yet the command's
+---@return table? options or {help = true}
 ---@return string? message
-function run_options.parse(args)
-  local options = { keep = {}, publish = {} }
+function run_options.read(args, options, known)
   local i = 1
   while args[i] do
     local name, value = split_equals(args[i])
+    local take = known.valued[name]
     if name == "--help" or name == "-h" then return { help = true } end
-    if VALUED[name] then
+    if take then
       if not value then
         i = i + 1
         value = args[i]
       end
       if not value then return nil, name .. " needs a value" end
-      local message = VALUED[name](options, value)
+      local message = take(options, value)
       if message then return nil, message end
-    elseif name == "--debug" or name == "--annotate" then
-      options[name:sub(3)] = true
-    elseif name == "--" or (options.policy and name:sub(1, 1) ~= "-") then
+    elseif known.flags[name] then
+      options[known.flags[name]] = true
+    elseif name ~= "--" and not is_word(name) then
+      return nil, "unknown option " .. name
+    elseif name == "--" or not (known.word and known.word(options, args[i])) then
       if name == "--" then i = i + 1 end
       if options.command and args[i] then return nil, "both -c and a command were given" end
       if not options.command then options.command = table.move(args, i, #args, 1, {}) end
       break
-    elseif name:sub(1, 1) == "-" and name ~= "-" then
-      return nil, "unknown option " .. name
-    else
-      options.policy = name
     end
     i = i + 1
   end
+  return options
+end
+
+-- The first word is the policy.
+local function take_policy(options, word)
+  local first = not options.policy
+  if first then options.policy = word end
+  return first
+end
+
+local KNOWN = { valued = VALUED, flags = { ["--debug"] = "debug", ["--annotate"] = "annotate" }, word = take_policy }
+
+--- Reads the arguments of `run`.
+---@return table? options {policy, command, keep, publish, debug} or {help = true}
+---@return string? message
+function run_options.parse(args)
+  local options, message = run_options.read(args, { keep = {}, publish = {} }, KNOWN)
+  if not options or options.help then return options, message end
   if not options.policy then return nil, "no policy given" end
   if not options.command or not options.command[1] then return nil, "no command given" end
   return options

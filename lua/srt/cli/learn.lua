@@ -29,42 +29,28 @@ real: learn from what you would run without a sandbox.
 The exit status is the command's, as of srt-lua run; 125 also where the policy can't be written.
 ]]
 
-local VALUED = {
-  ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
-  ["-o"] = function(options, value) options.output = value end,
-  ["--write"] = function(options, value) options.write[#options.write + 1] = value end,
+local function path_to(add)
+  return function(options, value)
+    if value == "" then return "a path can't be empty" end
+    add(options, value)
+  end
+end
+
+local KNOWN = {
+  valued = {
+    ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
+    ["-o"] = path_to(function(options, value) options.output = value end),
+    ["--write"] = path_to(function(options, value) options.write[#options.write + 1] = value end),
+  },
+  flags = { ["--force"] = "force", ["--no-reads"] = "blind", ["--debug"] = "debug" },
 }
-local FLAGS = { ["--force"] = "force", ["--no-reads"] = "blind", ["--debug"] = "debug" }
 
 --- Reads the arguments of `learn`.
 ---@return table? options {command, output, write, force, blind, debug} or {help = true}
 ---@return string? message
 function learn.parse(args)
-  local options, i = { write = {}, output = "policy.lua" }, 1
-  while args[i] do
-    local arg = args[i]
-    local name, value = arg:match("^(%-%-[%w-]+)=(.*)$")
-    name = name or arg
-    if name == "--help" or name == "-h" then return { help = true } end
-    if VALUED[name] then
-      if not value then
-        i = i + 1
-        value = args[i]
-      end
-      if not value or value == "" then return nil, name .. " needs a value" end
-      VALUED[name](options, value)
-    elseif FLAGS[name] then
-      options[FLAGS[name]] = true
-    elseif name == "--" or name:sub(1, 1) ~= "-" then
-      if name == "--" then i = i + 1 end
-      if options.command and args[i] then return nil, "both -c and a command were given" end
-      options.command = options.command or table.move(args, i, #args, 1, {})
-      break
-    else
-      return nil, "unknown option " .. name
-    end
-    i = i + 1
-  end
+  local options, message = require("srt.run_options").read(args, { write = {}, output = "policy.lua" }, KNOWN)
+  if not options or options.help then return options, message end
   if not options.command or not options.command[1] then return nil, "no command given" end
   return options
 end
