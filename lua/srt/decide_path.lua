@@ -103,7 +103,7 @@ local function add_deny(rules, list, entry, resolved)
   resolved = resolved or paths.resolve(entry.path)
   hold_way(rules, entry, resolved)
   local held = list == "denyWrite" and places.held(resolved.real or resolved.missing or "/",
-    resolved.type == "dir")
+    resolved.type == "dir" and not resolved.unseen)
   if held then
     rules.absent[#rules.absent + 1] = { entry = entry, missing = held }
   elseif resolved.real then

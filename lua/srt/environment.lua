@@ -155,13 +155,14 @@ end
 
 local function way_of(profile, ctx, listen)
   local loopback = require("srt.loopback")
-  local trusted = profile.network.tls and require("srt.trust")
+  local trusted = profile.network.tls and not ctx.fenced and require("srt.trust")
   local http, socks_point = find(listen, "http"), find(listen, "socks")
   return { host = http.address, port = http.port, url = ("http://%s:%d"):format(http.address, http.port),
     socks = socks_point and ("socks5h://%s:%d"):format(socks_point.address, socks_point.port),
     socksPort = socks_point and socks_point.port, binary = ctx.binary,
     bundle = trusted and trusted.BUNDLE, store = trusted and trusted.STORE,
-    direct = loopback.direct(profile), allDirect = loopback.all_direct(profile) }
+    direct = ctx.fenced and {} or loopback.direct(profile),
+    allDirect = not ctx.fenced and loopback.all_direct(profile) }
 end
 
 local function add_way(env, profile, ctx, listen)
@@ -185,7 +186,8 @@ end
 
 ---The environment as NAME=value strings, sorted.
 ---@param profile table
----@param ctx table {env = the caller's, tempDir = string|nil, binary = string|nil this program as the command sees it}
+---@param ctx table {env = the caller's, tempDir = string|nil, binary = string|nil this program as the command sees it,
+--- fenced = boolean|nil loopback is the host's, only the proxy is reached, and files of ours are not there}
 ---@param listen table[] plan.listen
 ---@return string[]
 function environment.of(profile, ctx, listen)

@@ -42,6 +42,7 @@ end
 
 local function elsewhere(n, why)
   n.status, n.why = "elsewhere", why
+  for _, child in pairs(n.fields or {}) do elsewhere(child, why) end
   return n
 end
 
@@ -209,9 +210,10 @@ schema.root = section("A policy.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),
     sandboxUser = node("string", "Account of the command."), wfpSublayerGuid = node("string", "Old name."),
     srtWin = section("Its helper.", { path = node("string", "The program.") }),
-  }), "it is for Windows only"),
+  }), "only the windows backend reads it"),
   backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",
-    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" }, neutral = { namespaces = true } }),
+    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" },
+    neutral = { namespaces = true, windows = true } }),
   ripgrep = node("any", "srt's file search.", { status = "unneeded", why = SRT }),
   socatPath = node("any", "srt's relay.", { status = "unneeded", why = SRT }),
   seccomp = node("any", "srt's filter helper.", { status = "unneeded", why = SRT }),

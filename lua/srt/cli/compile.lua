@@ -6,7 +6,10 @@ compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
 Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
+With --backend windows, or where the policy says so, the plan for srt-win.exe as JSON.
 ]]
+
+local KNOWN = { auto = true, namespaces = true, windows = true }
 
 local function parse(args)
   local options = {}
@@ -33,8 +36,8 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  if options.backend and options.backend ~= "namespaces" and options.backend ~= "auto" then
-    return nil, ("the backend %q is not there yet; this version has: namespaces"):format(options.backend)
+  if options.backend and not KNOWN[options.backend] then
+    return nil, ("the backend %q is not there yet; this version has: namespaces, windows"):format(options.backend)
   end
   return options
 end
@@ -47,6 +50,24 @@ local function text_of(plan)
   plan_text.seccomp(plan, say)
   for _, variable in ipairs(plan.env) do say("env: " .. variable) end
   return table.concat(lines, "\n") .. "\n"
+end
+
+local function for_windows(facts)
+  local paths = require("srt.paths")
+  paths.drives = true
+  local home = require("srt.drives").ours(facts.env.USERPROFILE or "")
+  if home then facts.home = paths.normalize(home) end
+end
+
+local function load(facts, options)
+  local session = require("srt.session")
+  if options.backend == "windows" then for_windows(facts) end
+  local loaded, problems = session.load(facts, options.policy, {})
+  if not options.backend and loaded and loaded.profile.backend == "windows" then
+    for_windows(facts)
+    return session.load(facts, options.policy, {})
+  end
+  return loaded, problems
 end
 
 --- Runs the command.
@@ -70,9 +91,17 @@ function compile.main(args, ctx)
     ctx.err("srt-lua: " .. message .. "\n")
     return 1
   end
-  local loaded, problems = session.load(facts, options.policy, {})
+  -- A policy that says where it is for may hold paths as they are spelled there.
+  local loaded, problems = load(facts, options)
   local plan
-  if loaded then
+  if loaded and (options.backend or loaded.profile.backend) == "windows" then
+    plan, problems = require("backends.windows").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+      wsl = facts.env.WSL_DISTRO_NAME ~= nil })
+    if plan then
+      ctx.out(require("srt.json").encode(plan) .. "\n")
+      return 0
+    end
+  elseif loaded then
     local backend = require("backends.namespaces")
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),
