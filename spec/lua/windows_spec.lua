@@ -266,6 +266,28 @@ describe("what Windows can't hold", function()
   end
 end)
 
+describe("the helper's example", function()
+  after_each(function() paths.drives = false end)
+  it("is what is compiled", function()
+    paths.drives = true
+    local profile = assert(support.resolve({ ["p.lua"] = [[return { filesystem = { allowWrite = { "Q:/work" },
+      denyWrite = { "Q:/work/keep" }, denyRead = { "Q:/work/secret" } }, network = { allowedDomains = { "a.test" } },
+      env = { unset = { "KEEP" } } }]] }, { cwd = "/mnt/q/work" }))
+    profile.protection.off = true
+    local plan = assert(windows.compile(profile, decide.compile(profile, { cwd = "/mnt/q/work" }),
+      { cwd = "/mnt/q/work" }))
+    local text = json.encode(plan, true) .. "\n"
+    local function file(mode, use)
+      local f = assert(io.open("spec/unit/windows-plan.json", mode))
+      local result = use(f)
+      f:close()
+      return result
+    end
+    if os.getenv("SRT_UPDATE") then file("w", function(f) f:write(text) end) end
+    assert.equal(text, file("r", function(f) return f:read("a") end), "SRT_UPDATE=1 writes it anew")
+  end)
+end)
+
 describe("paths on drives", function()
   after_each(function() paths.drives = false end)
   it("are ours and theirs", function()
