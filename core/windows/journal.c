@@ -27,7 +27,7 @@ static bool same_hold(const struct hold *hold, const char *path,
 	       strcasecmp(hold->path, path) == 0;
 }
 
-int journal_add(struct journal *journal, const struct hold *hold)
+int journal_hold(struct journal *journal, const struct hold *hold)
 {
 	struct hold *holds =
 		realloc(journal->holds, (journal->count + 1) * sizeof(*holds));
@@ -76,7 +76,7 @@ static int read_line(struct journal *out, const char *line)
 		.made = n[6] == 1,
 		.path = (char *)line,
 	};
-	return journal_add(out, &hold);
+	return journal_hold(out, &hold);
 }
 
 int journal_parse(struct journal *out, const char *text, size_t size)

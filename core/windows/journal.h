@@ -47,11 +47,11 @@ int journal_parse(struct journal *out, const char *text, size_t size);
 char *journal_print(const struct journal *journal);
 
 /**
- * journal_add() - one more hold
+ * journal_hold() - one more hold
  * @hold: its path is copied
  * Return: 0 or -ENOMEM
  */
-int journal_add(struct journal *journal, const struct hold *hold);
+int journal_hold(struct journal *journal, const struct hold *hold);
 
 /**
  * journal_conflict() - a path that another process was granted and the plan

@@ -226,8 +226,8 @@ static bool read_heads(struct win_plan *out)
 	       out->set && out->unset && out->account_names;
 }
 
-int plan_read(struct win_plan *out, const char *text, size_t size,
-	      struct failure *failure)
+int win_plan_read(struct win_plan *out, const char *text, size_t size,
+		  struct failure *failure)
 {
 	const struct json *token;
 	long long version;
@@ -252,11 +252,11 @@ int plan_read(struct win_plan *out, const char *text, size_t size,
 	else
 		error = read_paths(out, json_get(out->root, "acl"), failure);
 	if (error)
-		plan_free(out);
+		win_plan_free(out);
 	return error;
 }
 
-void plan_free(struct win_plan *plan)
+void win_plan_free(struct win_plan *plan)
 {
 	free(plan->paths);
 	json_free(plan->root);

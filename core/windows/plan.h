@@ -56,15 +56,15 @@ struct win_plan {
 };
 
 /**
- * plan_read() - read a plan
- * @out: owned by the caller, freed by plan_free()
+ * win_plan_read() - read a plan
+ * @out: owned by the caller, freed by win_plan_free()
  * Return: 0, or -errno with @failure filled. What is not known is refused, and
  * so are filters that are not those of fence_filters(): they were installed.
  */
-int plan_read(struct win_plan *out, const char *text, size_t size,
-	      struct failure *failure);
+int win_plan_read(struct win_plan *out, const char *text, size_t size,
+		  struct failure *failure);
 
-/** plan_free() - free what a plan owns */
-void plan_free(struct win_plan *plan);
+/** win_plan_free() - free what a plan owns */
+void win_plan_free(struct win_plan *plan);
 
 #endif

@@ -135,8 +135,18 @@ static char *repeat(char *to, char c, size_t count)
 	return to + count;
 }
 
+/* cmd.exe takes a word in quotes for no command of its own. */
+static bool is_plain(const char *word)
+{
+	return *word && !strpbrk(word, " \t\n\v\"");
+}
+
 static char *quoted(char *to, const char *word)
 {
+	if (is_plain(word)) {
+		memcpy(to, word, strlen(word));
+		return to + strlen(word);
+	}
 	*to++ = '"';
 	while (*word) {
 		size_t slashes = strspn(word, "\\");

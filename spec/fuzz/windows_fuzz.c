@@ -23,12 +23,12 @@ static void plan(const char *text, size_t size)
 	struct win_plan plan;
 	struct failure failure;
 
-	if (plan_read(&plan, text, size, &failure))
+	if (win_plan_read(&plan, text, size, &failure))
 		return;
 	check(port_range_good(plan.range));
 	for (size_t i = 0; i < plan.path_count; i++)
 		check(plan.paths[i].path[1] == ':' && plan.paths[i].count);
-	plan_free(&plan);
+	win_plan_free(&plan);
 }
 
 /* What is added is there, in a list that is one, and comes out again. */

@@ -211,7 +211,7 @@ static void plans_are_read(void **state)
 	char *text = read_file("windows-plan.json", &size), *at;
 
 	(void)state;
-	if (plan_read(&plan, text, size, &failure))
+	if (win_plan_read(&plan, text, size, &failure))
 		fail_msg("%s", failure.text);
 	assert_string_equal(plan.account, "srt-sandbox");
 	assert_int_equal(plan.range.low, 60080);
@@ -222,11 +222,11 @@ static void plans_are_read(void **state)
 	assert_int_equal(plan.path_count, 3);
 	assert_string_equal(plan.paths[0].path, "Q:\\work");
 	assert_true(plan.paths[0].rules[0].deny);
-	plan_free(&plan);
+	win_plan_free(&plan);
 	/* One digit of a mask, a port, a layer: none of it is passed over. */
 	at = strstr(text, "60089");
 	*at = '5';
-	assert_int_not_equal(plan_read(&plan, text, size, &failure), 0);
+	assert_int_not_equal(win_plan_read(&plan, text, size, &failure), 0);
 	assert_non_null(strstr(failure.text, "other filters"));
 	free(text);
 }
@@ -261,7 +261,7 @@ static void plans_are_checked(void **state)
 		if (!at)
 			fail_msg("not there: %s", swaps[i][0]);
 		memcpy(at, swaps[i][1], strlen(swaps[i][1]));
-		if (plan_read(&plan, copy, size, &failure) == 0)
+		if (win_plan_read(&plan, copy, size, &failure) == 0)
 			fail_msg("taken: %s", swaps[i][1]);
 	}
 	free(text);
@@ -279,7 +279,7 @@ static void hold_of(struct journal *journal, uint32_t pid, char *path,
 			     .path = path,
 			     .rule = { .deny = deny, .mask = 0x1301bf } };
 
-	assert_int_equal(journal_add(journal, &hold), 0);
+	assert_int_equal(journal_hold(journal, &hold), 0);
 }
 
 static void holds_are_counted(void **state)
@@ -417,13 +417,13 @@ static void options_are_read(void **state)
 
 static void lines_are_quoted(void **state)
 {
-	static char *const argv[] = { "C:\\a b\\", "",	      "x\"y",
-				      "a\\\"b",	   "\\\\s\\", NULL };
+	static char *const argv[] = { "C:\\a b\\", "",	 "x\"y", "a\\\"b",
+				      "\\\\s\\",   "/c", NULL };
 	owned_ptr char *line = command_line(argv);
 
 	(void)state;
 	assert_string_equal(line, "\"C:\\a b\\\\\" \"\" \"x\\\"y\" "
-				  "\"a\\\\\\\"b\" \"\\\\s\\\\\"");
+				  "\"a\\\\\\\"b\" \\\\s\\ /c");
 }
 
 static void environments_are_the_plan_s(void **state)
@@ -443,7 +443,7 @@ static void environments_are_the_plan_s(void **state)
 	bool proxy = false;
 
 	(void)state;
-	assert_int_equal(plan_read(&plan, text, size, &failure), 0);
+	assert_int_equal(win_plan_read(&plan, text, size, &failure), 0);
 	assert_int_equal(variables_plan(&out, caller, &plan), 0);
 	variables_sort(&out);
 	for (size_t i = 0; i < out.count; i++) {
@@ -457,7 +457,7 @@ static void environments_are_the_plan_s(void **state)
 	}
 	assert_true(proxy);
 	variables_free(&out);
-	plan_free(&plan);
+	win_plan_free(&plan);
 	free(text);
 }
 
