@@ -115,7 +115,7 @@ describe("plans for Windows", function()
   it("mean what the decisions say, for random policies", function()
     local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
     math.randomseed(seed)
-    for round = 1, LONG and 10000 or 150 do
+    for round = 1, LONG and 10000 or 60 do
       local lists = random_lists(math.random)
       local plan, rules = compile(top, lists, math.random(2) == 1 and top .. "/a/b" or top)
       local token = model.token(plan)
@@ -198,7 +198,7 @@ describe("the fence", function()
   it("leaves a way to the proxy, and none else", function()
     math.randomseed(tonumber(os.getenv("SRT_SEED")) or os.time())
     local random = math.random
-    for _ = 1, LONG and 10000 or 200 do
+    for _ = 1, LONG and 10000 or 60 do
       local plan, profile, low, high = random_plan(random)
       local decider = require("srt.decide_net").compile(profile)
       for _ = 1, 20 do
