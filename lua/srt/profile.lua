@@ -233,12 +233,6 @@ local function limits(values)
   return out
 end
 
-local function windows(self, values)
-  for key in pairs(values) do
-    if find(key, "windows.", 1, true) == 1 then return require("srt.windows_keys").resolve(self, values) end
-  end
-end
-
 local Resolver = {}
 Resolver.__index = Resolver
 
@@ -284,7 +278,7 @@ function profile.resolve(policy, ctx)
     nested = scalar(values, "allowNestedUserNamespaces", false),
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
-    backend = scalar(values, "backend", "auto"), windows = windows(self, values),
+    backend = scalar(values, "backend", "auto"), windows = require("srt.windows_keys").resolve(self, values),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then

@@ -41,10 +41,17 @@ local function account_of(resolver, value, out)
   out.account = name
 end
 
+local function is_asked(values)
+  for key in pairs(values) do
+    if key:find("windows.", 1, true) == 1 then return true end
+  end
+end
+
 ---@param resolver table of srt.profile
 ---@param values table of a policy
----@return table {low, high, sublayer, account, group, helper, explicit}
+---@return table|nil {low, high, sublayer, account, group, helper}; nil where the policy says nothing
 function windows_keys.resolve(resolver, values)
+  if not is_asked(values) then return nil end
   local out = {}
   for name, value in pairs(windows_keys.DEFAULTS) do out[name] = value end
   local range = values["windows.proxyPortRange"]
