@@ -178,7 +178,7 @@ function windows.compile(profile, rules, ctx)
 end
 
 --- What to say where a run asks for this backend.
-windows.ELSEWHERE = "backend = \"windows\" is enforced on Windows only, by srt-win.exe; here `srt-lua compile --backend "
-  .. "windows POLICY` prints the plan that it takes"
+windows.ELSEWHERE = "backend = \"windows\" is enforced on Windows only, by srt-win.exe; here `srt-lua compile "
+  .. "--backend windows POLICY` prints the plan that it takes"
 
 return windows

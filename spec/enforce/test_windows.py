@@ -8,11 +8,10 @@ import socket
 import subprocess
 import unittest
 
-from lib import Case
+from lib import LONG, Case, skip
 
 HELPER = os.environ.get("SRT_WIN", "")
 WINE = shutil.which("wine64") or ("/usr/lib/wine/wine64" if os.path.exists("/usr/lib/wine/wine64") else None)
-MUST = os.environ.get("SRT_MUST_WORK") == "1"
 
 
 class Windows(Case):
@@ -44,8 +43,9 @@ class Windows(Case):
         self.assertEqual((1, ""), (done.returncode, done.stdout))
         self.assertIn("filesystem.disabled", done.stderr)
 
-    @unittest.skipUnless(MUST or os.path.exists(HELPER), "srt-win.exe was not built: MinGW-w64 is not here")
     def test_helper_is_a_windows_program(self):
+        if not os.path.exists(HELPER):
+            skip("srt-win.exe was not built: MinGW-w64 is not here")
         with open(HELPER, "rb") as file:
             image = file.read()
         at = int.from_bytes(image[0x3c:0x40], "little")
@@ -59,8 +59,9 @@ class Windows(Case):
                               timeout=600)
 
     # Wine makes a folder of 700 MB first, which takes a minute.
-    @unittest.skipUnless(os.environ.get("SRT_LONG") == "1" and WINE and os.path.exists(HELPER), "SRT_LONG=1, with wine64")
     def test_under_wine(self):
+        if not (LONG and WINE and os.path.exists(HELPER)):
+            skip("SRT_LONG=1 runs srt-win.exe, with wine64", allowed=True)
         with open(os.path.join(self.dir, "plan.json"), "w", encoding="utf-8") as file:
             file.write(self.srt_lua("compile", "--backend", "windows", self.policy("")).stdout)
         done = self.wine("--srt-win", "check", "plan.json")
