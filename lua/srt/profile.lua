@@ -9,6 +9,9 @@ local find, paths = string.find, nil -- srt.paths; a policy without paths has no
 -- The callbacks of the network, in the order in which they are asked.
 profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
 
+-- srt has a name of its own for one.
+local TARGETS = { refuse = "refuse", normalize = "normalize", allow = "allow", asSpelled = "allow" }
+
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
   local v = values[key]
@@ -153,17 +156,19 @@ local function network(self, values)
     strict = scalar(values, "network.strictAllowlist", false),
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
-    ambiguousRequestTarget = scalar(values, "network.ambiguousRequestTarget", "refuse"),
+    ambiguousRequestTarget = TARGETS[scalar(values, "network.ambiguousRequestTarget", "refuse")],
     requireHostMatch = scalar(values, "network.requireHostMatch", false),
     stripResponseHeaders = plain_list(values, "network.stripResponseHeaders"),
     publish = published(values),
     tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
       rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
   }
-  out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
+  -- What may be replaced while the command runs may come to allow something.
+  out.enabled = self.ctx.live or #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
   ways_out(self, values, out)
   local asks = values["network.decideConnect"] ~= nil
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
+  if self.ctx.live and out.transparent then out.transparent.eager = true end
   return out
 end
 
@@ -256,7 +261,7 @@ end
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
 ---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool,
---- uid = number}
+--- live = may be replaced while a command runs, uid = number}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)

@@ -15,7 +15,7 @@ end
 
 local function fail(ctx, message)
   ctx.err(ours(message))
-  return FAILED
+  return ctx.failed or FAILED
 end
 
 local function debug_plan(say, plan, loaded)
@@ -144,7 +144,8 @@ local function prepare(ctx, options, sandbox)
   end
   local begun = sys.clock()
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
-    reportFile = plain == true and file or nil, learner = options.learner })
+    reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
+    live = options.controlFd ~= nil or options.watch })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
@@ -184,8 +185,9 @@ function run.main(args, ctx)
 end
 
 --- A run, from what options ask for.
----@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy
----@param ctx table
+---@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy; given = of
+--- session.resolve
+---@param ctx table failed = the exit status of failures of our own, where it isn't the usual one
 ---@return integer exit status
 function run.start(options, ctx)
   local sandbox, message = require("srt.c.sandbox").begin()
@@ -194,7 +196,7 @@ function run.start(options, ctx)
   if not plan then
     sandbox:close()
     ctx.err(loaded)
-    return FAILED
+    return ctx.failed or FAILED
   end
   local say
   if options.debug then
