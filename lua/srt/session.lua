@@ -122,11 +122,13 @@ end
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean?, reportFile: string?, learner: table?, given: table?} learner: of
+---@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?} learner: of
 --- srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as srt.policy takes it,
---- and the file it was read from; in both path is only the name; live: it may be replaced while a command runs
+--- and the file it was read from; in both path is only the name; live: true where it may be replaced while a command
+--- runs, "update" where it replaces one
 ---@return srt.session? session without rules; files = what was read for it
 ---@return table[]? problems
+---@return string[]? files that were read all the same
 function session.resolve(facts, path, options)
   local learner, given, real, wrong = options.learner, options.given, nil, nil
   if given then
@@ -142,16 +144,16 @@ function session.resolve(facts, path, options)
     read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
     value = given.value, places = given.places, lenient = given.lenient, base = given.base,
   })
-  if not policy then return nil, problems end
   local files = box:files()
   for i, file in ipairs(files) do files[i] = paths.normalize(file) end
+  if not policy then return nil, problems, files end
   if real and (given.value or real:find("%.json$")) then files[#files + 1] = real end
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
     lint = options.lint, live = options.live, uid = uid })
-  if not profile then return nil, problems end
+  if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
     callTotalMs = limits.callbackTotalSeconds * 1000, askMs = limits.askSeconds * 1000,
