@@ -7,8 +7,9 @@ local LEFT_OUT = { origin = true, origins = true, place = true, globs = true }
 
 local function add(out, value, seen)
   if type(value) ~= "table" then
-    -- Handles of functions are never equal.
-    out[#out + 1] = type(value) == "string" and ("%q"):format(value) or tostring(value)
+    -- Handles of a policy's functions are never equal. A function of ours makes something of what is beside it.
+    out[#out + 1] = type(value) == "string" and ("%q"):format(value) or type(value) == "function" and "function"
+      or tostring(value)
     return
   end
   if seen[value] then error("a loop in a profile") end

@@ -64,7 +64,7 @@ local function map_text(value, node, kinds, indent)
   for _, key in ipairs(sorted(value)) do
     local child = member(node, key)
     if child == false then
-      parts[#parts + 1], broken = "-- srt-lua knows no key " .. plain(quote(key)) .. "; it had no effect", true
+      parts[#parts + 1], broken = "-- srt-lua knows no key " .. plain(key) .. "; it had no effect", true
     elseif value[key] ~= null then
       if child and child.why and not node.why then
         parts[#parts + 1], broken = "-- No effect here: " .. child.why .. ".", true
