@@ -31,6 +31,10 @@ function kernel.version(host)
   return { state = "ok", found = found }
 end
 
+-- A root of the mount namespace's own.
+local CHROOT = [[leave it, or enter it so: sudo unshare --mount sh -c 'mount --rbind "$0" "$0" && cd "$0" && ]]
+  .. [[pivot_root . mnt && umount -l mnt && exec chroot . sh' FOLDER]]
+
 local function chrooted(host)
   local mounts = host.read("/proc/self/mountinfo")
   return mounts ~= nil and not ("\n" .. mounts):find("\n%d+ %d+ %S+ %S+ / ")
@@ -67,8 +71,7 @@ local function blame(host, refused)
   elseif place.status(host, "Seccomp") == 2 then
     return "a seccomp filter around this process refuses them, as Docker's does", cures.container(kind, "namespaces")
   elseif chrooted(host) then
-    return "this is a chroot, from which the kernel lets nobody make them", { "leave it, or enter it so: sudo unshare "
-      .. "--mount --root=FOLDER" }
+    return "this is a chroot, from which the kernel lets nobody make them", { CHROOT }
   elseif kind then
     return "the container around this process refuses them", cures.container(kind, "namespaces")
   end
