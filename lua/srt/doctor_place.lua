@@ -82,7 +82,7 @@ function place.apparmor(host)
   local finding = { state = "ok", found = "enabled, this process is " .. label }
   if not place.restricted(host) then return finding end
   finding.found = finding.found .. "; it restricts user namespaces to programs with a profile"
-  if host.built then return finding end
+  if host.built or host.stage == "proc" then return finding end
   finding.state = "bad"
   finding.means = "ordinary users can't make a sandbox until srt-lua has a profile (kernel."
     .. "apparmor_restrict_unprivileged_userns is 1: Ubuntu 23.10 and later)"
