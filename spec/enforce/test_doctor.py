@@ -13,7 +13,7 @@ from lib import BINARY, as_everyone
 
 class Doctor(lib.Case):
     def examined(self, enforced, env=None, preexec=None, around=()):
-        """doctor's findings by name; its status must be that of a run in the same place."""
+        """doctor's findings by name; its status must be that of a run in the same place. enforced: None for either."""
         ran = {}
         for what in (["doctor", "--json"], ["run", self.policy("{}"), "--", BINARY, "--version"]):
             done = subprocess.run([*around, BINARY, *what], cwd=self.w, env=self.environment(env), capture_output=True,
@@ -21,7 +21,9 @@ class Doctor(lib.Case):
             ran[what[0]] = done
         data = json.loads(ran["doctor"].stdout)
         self.assertEqual("", ran["doctor"].stderr)
-        self.assertEqual(enforced, ran["run"].returncode == 0, ran["run"].stderr)
+        worked = ran["run"].returncode == 0
+        enforced = worked if enforced is None else enforced
+        self.assertEqual(enforced, worked, ran["run"].stderr)
         self.assertEqual(enforced, data["enforced"], data)
         self.assertEqual(0 if enforced else 1, ran["doctor"].returncode)
         self.assertEqual([], self.leftovers())
@@ -36,7 +38,10 @@ class Doctor(lib.Case):
         return found
 
     def states(self, found, **wanted):
+        """No finding is bad where run works all the same, by another backend."""
         for name, state in wanted.items():
+            if state == "bad" and found["policy"]["state"] != "bad":
+                state = "weak"
             self.assertEqual(state, found[name]["state"], found[name])
 
     @as_everyone
@@ -73,7 +78,7 @@ class Doctor(lib.Case):
     def test_missing_features(self):
         for feature in ("userns", "map", "mount_setattr"):
             with self.subTest(feature):
-                found = self.examined(False, {"SRT_LUA_FAKE_MISSING": feature})
+                found = self.examined(None, {"SRT_LUA_FAKE_MISSING": feature})
                 self.states(found, namespaces="bad")
                 self.assertTrue(found["namespaces"]["cure"])
         found = self.examined(True, {"SRT_LUA_FAKE_MISSING": "seccomp_notify,nftables", "SRT_LUA_FAKE_LANDLOCK_ABI": "5"})
@@ -82,8 +87,8 @@ class Doctor(lib.Case):
 
     @as_everyone
     def test_like_docker(self):
-        found = self.examined(False, {"container": "docker"}, restrict.like_docker)
-        self.states(found, namespaces="bad", proc="info", seccomp="ok", container="info", policy="bad")
+        found = self.examined(None, {"container": "docker"}, restrict.like_docker)
+        self.states(found, namespaces="bad", proc="info", seccomp="ok", container="info")
         self.assertIn("seccomp filter around this process refuses", found["namespaces"]["means"])
         self.assertIn("--security-opt seccomp=unconfined", found["namespaces"]["cure"][0])
         self.assertIn("a Docker container; a seccomp filter is on all", found["container"]["found"])
@@ -99,7 +104,7 @@ class Doctor(lib.Case):
         limit = "echo %s >/proc/sys/user/max_%s_namespaces && exec \"$@\""
         for kind in ("user", "net"):
             around = [lib.need("unshare"), "--user", "--map-root-user", "sh", "-c", limit % (0, kind), "sh"]
-            found = self.examined(False, None, None, around)
+            found = self.examined(None, None, None, around)
             self.states(found, namespaces="bad")
             self.assertIn("user.max_%s_namespaces is 0" % kind, found["namespaces"]["means"])
             self.assertIn("sudo sysctl -w user.max_%s_namespaces=15000" % kind, found["namespaces"]["cure"][0])
@@ -116,7 +121,7 @@ class Doctor(lib.Case):
             self.fresh()
             # preexec would give up what mount takes.
             user, self.user = self.user, "root"
-            found = self.examined(False, None, None, [*around, *ids])
+            found = self.examined(None, None, None, [*around, *ids])
             self.user = user
             self.states(found, namespaces="ok", proc="bad")
             self.assertIn("/proc/tty", found["proc"]["means"])
@@ -127,9 +132,9 @@ class Doctor(lib.Case):
         """In a sandbox of our own."""
         inside = [BINARY, "doctor", "--json"]
         got = self.run_srt(inside, "{}")
-        self.assertEqual(1, got.code, got)
         found = {check["name"]: check for check in json.loads(got.out)["checks"]}
-        self.states(found, namespaces="bad", policy="bad")
+        self.assertEqual(1 if found["policy"]["state"] == "bad" else 0, got.code, got)
+        self.states(found, namespaces="bad")
         self.assertIn("sandbox of srt-lua", found["container"]["found"])
         self.assertIn("allowNestedUserNamespaces", found["namespaces"]["cure"][0])
         if self.user == "user":
