@@ -11,7 +11,7 @@ local COMMANDS = {
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
-  { "doctor", "clean up after runs that were killed" },
+  { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
 
 -- What srt-win.exe does (core/windows), by the names that srt has for it.
