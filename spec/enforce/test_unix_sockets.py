@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """network.allowUnixSockets: which Unix sockets are reached by path, and that no trick leads to another one."""
 import ast
+import json
 import os
 import pathlib
 import shutil
@@ -67,6 +68,21 @@ class Paths(Sockets):
                        "/proc/self/root" + self.b, "/proc/self/cwd/../h/b.s", policy=policy(self.a))
         self.assertEqual(["A"] * 5 + ["EACCES"] * 4 + ["ENOENT", "ECONNREFUSED", "ECONNREFUSED", "ENOTDIR", "ENOTDIR",
                                                        "A", "A", "EACCES", "EACCES"], got)
+
+    @as_everyone
+    def test_refusals_are_told(self):
+        """As explain says, once for the same, and nothing of what only fails."""
+        self.both()
+        self.write("w/plain")
+        code = ("ask %s ../h/b.s %s none plain; python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0none\")'"
+                % (self.b, self.a))
+        for more, told in (("", True), (', observe = "none"', False)):
+            got = self.run_sh("python3 %s %s 2>/dev/null; :" % (CLIENT, code), policy(self.a, more=more),
+                              options=("--report", "json"))
+            said = json.loads(got.err.splitlines()[-1])["violations"]
+            self.assertEqual([("connect", "unix:" + self.b, 2, 'add "%s" to network.allowUnixSockets' % self.b)] if told else [],
+                             [(v["kind"], v["target"], v["count"], v["advice"]) for v in said], got)
+        self.assertIn("python3", said[0]["process"]["exe"]) if told else None
 
     @as_everyone
     def test_without_the_key_or_with_all(self):
