@@ -26,8 +26,8 @@ function observe.of(profile)
       or ("observe = %q"):format(mode))
   end
   local learns, tells = profile.observe.learns, mode ~= "none"
-  -- Where nothing is led to the proxy, a connection fails and nobody else would tell.
-  local connects = tells and not profile.network.transparent
+  -- Where there is no proxy, a connection fails and nobody else would tell.
+  local connects = tells and not profile.network.enabled
   if learns then return { reads = learns.reads, learns = true, tells = true, connects = connects, needed = true } end
   return { reads = asks or mode == "all", asks = asks, tells = tells, connects = connects, needed = asks or given }
 end
@@ -129,15 +129,10 @@ local function unix_event(message, answer)
   return event
 end
 
--- Without a way to the proxy but its variables.
+-- Without a proxy, which would have asked.
 local function inet_event(self, message)
   local host, port = message.text:match("^%[?(.-)%]?:(%d+)$")
-  local profile = self.loaded.profile
-  if profile.network.enabled then
-    return { kind = "connect", target = message.text, rule = "network.transparent",
-      reason = "the way out is the proxy, which the program does not use, and network.transparent is false" }
-  end
-  self.net = self.net or require("srt.decide_net").compile(profile, {})
+  self.net = self.net or require("srt.decide_net").compile(self.loaded.profile, {})
   local event = require("srt.denials").decided({ kind = "connect", host = host, port = tonumber(port) },
     self.net:connect(host, math.tointeger(port), "transparent"))
   if port == "53" then
