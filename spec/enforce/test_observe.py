@@ -40,7 +40,7 @@ class Observed(Running):
         return [e["target"].replace(self.dir + "/", "") for e in got.events if e["kind"] == kind]
 
     def python(self, code, text=policy(), **more):
-        return self.told("exec python3 -c '%s'" % textwrap.dedent(code).replace("'", "'\\''"), text, timeout=280, **more)
+        return self.told("exec python3 -c '%s'" % textwrap.dedent(code).replace("'", "'\\''"), text, timeout=1500 if LONG else 280, **more)
 
 
 class Writes(Observed):

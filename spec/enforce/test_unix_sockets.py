@@ -51,7 +51,7 @@ class Sockets(Running):
         """Runs a program inside that knows unix_client.py, and both paths as A and B."""
         head = ("import ctypes, errno, os, socket, sys, threading, time\nsys.dont_write_bytecode = True\n"
                 "sys.path.insert(0, %r)\nfrom unix_client import *\nA, B = %r, %r\n" % (PUBLIC, self.a, self.b))
-        got = self.run_srt(["python3", "-c", head + textwrap.dedent(code)], policy, timeout=280)
+        got = self.run_srt(["python3", "-c", head + textwrap.dedent(code)], policy, timeout=1500 if LONG else 280)
         self.assertEqual(0, got.code, (self.user, got))
 
 
@@ -342,7 +342,7 @@ class Own(Sockets):
 
 class Races(Sockets):
     def race(self, what, good, bad, policy):
-        got = self.run_srt(["python3", CLIENT, what, RACES, good, bad], policy, timeout=280)
+        got = self.run_srt(["python3", CLIENT, what, RACES, good, bad], policy, timeout=1500 if LONG else 280)
         self.assertEqual(0, got.code, got)
         return ast.literal_eval(got.out)
 
