@@ -133,9 +133,10 @@ end
 local function inet_event(self, message)
   local host, port = message.text:match("^%[?(.-)%]?:(%d+)$")
   self.net = self.net or require("srt.decide_net").compile(self.loaded.profile, {})
-  local event = require("srt.denials").decided({ kind = "connect", host = host, port = tonumber(port) },
-    self.net:connect(host, math.tointeger(port), "transparent"))
-  if port == "53" then
+  port = math.tointeger(tonumber(port))
+  local event = require("srt.denials").decided({ kind = "connect", host = host, port = port },
+    self.net:connect(host, port, "transparent"))
+  if port == 53 then
     event.reason = "the policy allows no network, so no name is resolved"
     event.advice = "add the host that was asked for to network.allowedDomains"
   end
