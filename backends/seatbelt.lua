@@ -271,7 +271,7 @@ end
 ---@param ctx {env: table, tag: string, token: string?, ports: {http: integer, socks: integer}?, tempDir: string?}
 --- tag: what the system's log shows of each denial of this run (srt.seatbelt_log); token: what the proxy asks for,
 --- since all users of the host reach its ports; ports: that it listens on
----@return table plan {backend, text, tag, listen, env, argv = what the command goes behind}
+---@return table plan {backend, text, tag, listen, login, env, argv = what the command goes behind}
 function seatbelt.compile(profile, rules, ctx)
   local text = setmetatable({ lines = {}, tag = ctx.tag }, Text)
   local plan = { backend = "seatbelt", tag = ctx.tag, listen = listen_of(profile, ctx.ports), notHeld = {} }
@@ -289,6 +289,9 @@ function seatbelt.compile(profile, rules, ctx)
   network(text, profile, plan.listen)
   files(text, profile, rules)
   if profile.macos.pty then terminals(text) end
+  local user = require("srt.environment").USER
+  plan.login = ctx.token and { user = user, password = ctx.token,
+    authorization = require("srt.proxy_url").basic({ user = user, password = ctx.token }) } or nil
   plan.text = table.concat(text.lines, "\n") .. "\n"
   plan.argv = { "/usr/bin/sandbox-exec", "-p", plan.text }
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = ctx.tempDir, token = ctx.token,
