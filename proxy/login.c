@@ -50,6 +50,5 @@ bool login_head(const struct proxy_login *login,
 		value = &headers[i].value;
 	}
 	return value && is_basic(*value) && is_basic(login->authorization) &&
-	       same(behind_scheme(*value),
-		    behind_scheme(login->authorization));
+	       same(behind_scheme(*value), behind_scheme(login->authorization));
 }
