@@ -17,7 +17,7 @@ local EACH, AGAIN, BURST, PER_SECOND = 8, 1, 1000, 100
 
 -- What an event may say.
 local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
-  namespace = true, mount = true, write = true, read = true, callback = true }
+  namespace = true, mount = true, write = true, read = true, callback = true, system = true }
 local MAX_TARGET, MAX_COMMAND = 1000, 1000
 
 ---Is a violation one that the policy's author does not want to hear of?
