@@ -214,7 +214,7 @@ schema.root = section("A policy.", {
   }), "only the windows backend reads it"),
   backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",
     values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" },
-    neutral = { namespaces = true, windows = true } }),
+    neutral = { namespaces = true, seatbelt = true, windows = true } }),
   ripgrep = node("any", "srt's file search.", { status = "unneeded", why = SRT }),
   socatPath = node("any", "srt's relay.", { status = "unneeded", why = SRT }),
   seccomp = node("any", "srt's filter helper.", { status = "unneeded", why = SRT }),

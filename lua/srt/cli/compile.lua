@@ -6,10 +6,11 @@ compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
 Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
-With --backend windows, or where the policy says so, the plan for srt-win.exe as JSON.
+With --backend seatbelt or windows, or where the policy says so, the profile for macOS's sandbox-exec, or the plan for
+srt-win.exe as JSON.
 ]]
 
-local KNOWN = { auto = true, namespaces = true, windows = true }
+local KNOWN = { auto = true, namespaces = true, seatbelt = true, windows = true }
 
 local function parse(args)
   local options = {}
@@ -37,12 +38,19 @@ local function parse(args)
   end
   if not options.policy then return nil, "no policy given" end
   if options.backend and not KNOWN[options.backend] then
-    return nil, ("the backend %q is not there yet; this version has: namespaces, windows"):format(options.backend)
+    return nil, ("the backend %q is not there yet; this version has: namespaces, seatbelt, windows"):format(
+      options.backend)
   end
   return options
 end
 
+local function for_seatbelt(loaded, facts)
+  return require("backends.seatbelt").compile(loaded.profile, loaded.rules, { env = facts.env,
+    tag = "srt-lua-" .. assert(require("srt.c.sys").random(8)), ports = loaded.profile.network.ports })
+end
+
 local function text_of(plan)
+  if plan.text then return plan.text end
   local lines = {}
   local function say(line) lines[#lines + 1] = line end
   local plan_text = require("srt.plan_text")
@@ -94,13 +102,16 @@ function compile.main(args, ctx)
   -- A policy that says where it is for may hold paths as they are spelled there.
   local loaded, problems = load(facts, options)
   local plan
-  if loaded and (options.backend or loaded.profile.backend) == "windows" then
+  local kind = loaded and (options.backend or loaded.profile.backend)
+  if kind == "windows" then
     plan, problems = require("backends.windows").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
       wsl = facts.env.WSL_DISTRO_NAME ~= nil })
     if plan then
       ctx.out(require("srt.json").encode(plan) .. "\n")
       return 0
     end
+  elseif kind == "seatbelt" then
+    plan = for_seatbelt(loaded, facts)
   elseif loaded then
     local backend = require("backends.namespaces")
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,

@@ -79,9 +79,11 @@ local function tell(ctx, lines, prefix)
 end
 
 -- When nothing of the run lives any more.
-local function close_state(ctx, state)
+local function close_state(ctx, state, reporter)
   require("srt.c.tidy").close(state.handle.fd)
-  tell(ctx, require("srt.aftermath").close(state.handle.path, state.record, state.rules))
+  local lines, denied = require("srt.aftermath").close(state.handle.path, state.record, state.rules)
+  tell(ctx, lines)
+  for _, event in ipairs(denied or {}) do reporter:add(event) end
   require("srt.state").leave(state.folders, state.handle.folder)
 end
 
@@ -155,7 +157,10 @@ local function prepare(ctx, options, sandbox)
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
-  if loaded.profile.backend == "windows" then return nil, ours(require("backends.windows").ELSEWHERE) end
+  local elsewhere = loaded.profile.backend
+  if elsewhere == "windows" or elsewhere == "seatbelt" then
+    return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
+  end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
@@ -219,7 +224,7 @@ function run.start(options, ctx)
   if options.learner then options.learner:listen(reporter) end
   local status = state and execute(ctx, options, sandbox, loaded, plan, say, reporter) or fail(ctx, message)
   sandbox:close()
-  if state then close_state(ctx, state) end
+  if state then close_state(ctx, state, reporter) end
   ctx.err(reporter:close(ctx.tty))
   return status
 end
