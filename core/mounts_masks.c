@@ -178,7 +178,7 @@ static int mask_step(int masks, const struct plan *plan, size_t index)
 	return mask_file(masks, name, &step->content, plan);
 }
 
-static int mask_fill(int masks, const struct plan *plan)
+int mounts_fill(int masks, const struct plan *plan)
 {
 	int error = mask_make(masks, "file", false, 0, plan);
 
@@ -209,7 +209,7 @@ int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
 				   "cannot make the file system that covers "
 				   "denied reads");
 	umask_before = umask(0);
-	error = mask_fill(masks, plan);
+	error = mounts_fill(masks, plan);
 	umask(umask_before);
 	if (error)
 		return failure_set(failure, -error,

@@ -204,14 +204,14 @@ schema.root = section("A policy.", {
   git = section("git.", {
     safeDirectories = list("string", "Directories that git trusts, with all below, whoever owns them; \"*\" for all."),
   }),
-  bwrapPath = elsewhere(node("string", "The bwrap program."), "only the bwrap backend reads it"),
+  bwrapPath = node("string", "The program of backend = \"bwrap\": an absolute path; else the first bwrap on PATH."),
   windows = elsewhere(section("Windows.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),
     sandboxUser = node("string", "Account of the command."), wfpSublayerGuid = node("string", "Old name."),
     srtWin = section("Its helper.", { path = node("string", "The program.") }),
   }), "it is for Windows only"),
   backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",
-    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" }, neutral = { namespaces = true } }),
+    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" }, neutral = { namespaces = true, bwrap = true } }),
   ripgrep = node("any", "srt's file search.", { status = "unneeded", why = SRT }),
   socatPath = node("any", "srt's relay.", { status = "unneeded", why = SRT }),
   seccomp = node("any", "srt's filter helper.", { status = "unneeded", why = SRT }),
