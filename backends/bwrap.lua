@@ -3,6 +3,8 @@
 -- Only options that bubblewrap 0.4 knows. What is mounted where is the plan of backends.namespaces, in its order.
 local namespaces = require "backends.namespaces"
 
+local sys = require "srt.c.sys"
+
 local bwrap = {}
 
 local MOST = 8900 -- arguments: bubblewrap takes 9000, ours among them
@@ -55,9 +57,12 @@ local function mounts(out, plan, ctx)
   for i = first, #plan.mounts do
     step = plan.mounts[i]
     if type(step) == "string" then step = { op = "mask", target = step } end
-    if step.op == "bind" then
+    local st = sys.lstat(step.target)
+    -- PID 1 mounts over links (remount_links() of core/remount.h): bubblewrap would follow them.
+    local link = st and st.type == "link"
+    if step.op == "bind" and not link then
       out:add(step.readOnly and "--ro-bind" or "--bind", step.source, step.target)
-    else
+    elseif not link then
       out:add("--ro-bind", ctx.masks .. "/" .. cover(step, i), step.target)
     end
   end

@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -209,7 +210,20 @@ int bwrap_masks(const struct plan *plan, struct failure *failure)
 		     : 0;
 }
 
-int bwrap_await(struct bwrap *bwrap, pid_t *init, struct failure *failure)
+/* False: there is nothing, and the process that might write is gone. */
+static bool await_info(const struct bwrap *bwrap, int pidfd)
+{
+	struct pollfd fds[] = { { .fd = bwrap->info, .events = POLLIN },
+				{ .fd = pidfd, .events = POLLIN } };
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+		if (errno != EINTR)
+			return false;
+	return fds[0].revents & POLLIN;
+}
+
+int bwrap_await(struct bwrap *bwrap, int pidfd, pid_t *init,
+		struct failure *failure)
 {
 	static const char key[] = "\"child-pid\":";
 	char text[512] = "";
@@ -217,8 +231,9 @@ int bwrap_await(struct bwrap *bwrap, pid_t *init, struct failure *failure)
 	size_t used = 0;
 	ssize_t n;
 
-	while (!at && (n = read(bwrap->info, text + used,
-				sizeof(text) - 1 - used)) > 0) {
+	while (!at && await_info(bwrap, pidfd) &&
+	       (n = read(bwrap->info, text + used, sizeof(text) - 1 - used)) >
+		       0) {
 		used += (size_t)n;
 		at = strstr(text, key);
 		/* All of the number is there. */
@@ -248,9 +263,28 @@ int bwrap_failure(const struct bwrap *bwrap, struct failure *failure)
 		    "--unshare-all true\" works here (bubblewrap 0.4 or newer, "
 		    "not set-user-ID), or choose another backend",
 		    text);
-	/* What it lacks most is the right to make namespaces. */
-	failure->error = EPERM;
+	/* "permissions", "Permission", "permitted": there is advice for that.
+	 */
+	failure->error = strstr(text, "ermi") ? EPERM : 0;
 	return -EPERM;
+}
+
+/* Kills our children: what a bubblewrap that was killed has left. */
+static void kill_orphans(void)
+{
+	owned_fd int fd = -1;
+	char path[64], text[256] = "", *at = text, *end;
+	long pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		 (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return;
+	while ((pid = strtol(at, &end, 10)) > 0 && end != at) {
+		(void)kill((pid_t)pid, SIGKILL);
+		at = end;
+	}
 }
 
 void bwrap_end(const struct bwrap *bwrap)
@@ -258,6 +292,8 @@ void bwrap_end(const struct bwrap *bwrap)
 	if (bwrap->init >= 0)
 		(void)syscall(SYS_pidfd_send_signal, bwrap->init, SIGKILL, NULL,
 			      0U);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		;
+	do {
+		/* They are not reaped yet, so the numbers are theirs. */
+		kill_orphans();
+	} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }

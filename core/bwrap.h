@@ -49,10 +49,12 @@ int bwrap_masks(const struct plan *plan, struct failure *failure);
 
 /**
  * bwrap_await() - until PID 1 is there, or bubblewrap has failed
+ * @pidfd: of bubblewrap
  * @init: filled with PID 1's number as we see it
  * Return: 0, or -errno with @failure filled.
  */
-int bwrap_await(struct bwrap *bwrap, pid_t *init, struct failure *failure);
+int bwrap_await(struct bwrap *bwrap, int pidfd, pid_t *init,
+		struct failure *failure);
 
 /** bwrap_failure() - what it said on its way out; 0 where that is nothing */
 int bwrap_failure(const struct bwrap *bwrap, struct failure *failure);

@@ -13,6 +13,7 @@
 
 #include "core/mounts.h"
 #include "core/mounts_private.h"
+#include "core/remount.h"
 #include "core/setup.h"
 #include "core/system.h"
 
@@ -129,6 +130,9 @@ int bwrap_root(const struct plan *plan, int *masks, struct failure *failure)
 		return failure_set(failure, -error,
 				   "cannot complete the root that bubblewrap "
 				   "has made");
+	error = remount_links(plan, *masks, failure);
+	if (error)
+		return error;
 	dev = sys_open_tree(AT_FDCWD, "/dev", 0);
 	error = dev < 0 ? dev : complete_dev(dev);
 	if (error)

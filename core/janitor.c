@@ -213,8 +213,8 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 	if (!error)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	return error ? error
-		     : bwrap_await(&janitor->bwrap, &janitor->shared->init,
-				   failure);
+		     : bwrap_await(&janitor->bwrap, janitor->pidfd,
+				   &janitor->shared->init, failure);
 }
 
 static int prepare(struct janitor *janitor, struct failure *failure)
