@@ -9,8 +9,8 @@ local bwrap = {}
 
 local MOST = 8900 -- arguments: bubblewrap takes 9000, ours among them
 local NODES = { "null", "zero", "full", "random", "urandom", "tty" }
-local LINKS = { ptmx = "pts/ptmx", fd = "/proc/self/fd", stdin = "/proc/self/fd/0", stdout = "/proc/self/fd/1",
-  stderr = "/proc/self/fd/2" }
+local LINKS = { { "ptmx", "pts/ptmx" }, { "fd", "/proc/self/fd" }, { "stdin", "/proc/self/fd/0" },
+  { "stdout", "/proc/self/fd/1" }, { "stderr", "/proc/self/fd/2" } }
 -- What PID 1 has until it has started the command: it puts mounts back, gives the loopback interface addresses, listens
 -- at port 53, lets an agent look into processes, and bounds what the command can have.
 local CAPABILITIES = { "SYS_ADMIN", "NET_ADMIN", "NET_BIND_SERVICE", "SYS_PTRACE", "SETPCAP" }
@@ -28,14 +28,14 @@ function Arguments:add(...)
   for i = 1, select("#", ...) do self[#self + 1] = (select(i, ...)) end
 end
 
-local function own_dev(out, plan, ctx)
+local function own_dev(out, plan, facts)
   out:add("--proc", "/proc", "--tmpfs", "/dev")
   for _, node in ipairs(NODES) do out:add("--dev-bind", "/dev/" .. node, "/dev/" .. node) end
-  for _, name in ipairs { "fd", "ptmx", "stderr", "stdin", "stdout" } do out:add("--symlink", LINKS[name], "/dev/" .. name) end
+  for _, link in ipairs(LINKS) do out:add("--symlink", link[2], "/dev/" .. link[1]) end
   out:add("--dir", "/dev/pts", "--tmpfs", "/dev/shm")
-  if ctx.terminal then out:add("--dev-bind", ctx.terminal, "/dev/console") end
-  out:add("--ro-bind", ctx.masks, bwrap.MASKS)
-  if #plan.files > 0 then out:add("--ro-bind", ctx.masks .. "/files", namespaces.FILES) end
+  if facts.terminal then out:add("--dev-bind", facts.terminal, "/dev/console") end
+  out:add("--ro-bind", facts.masks, bwrap.MASKS)
+  if #plan.files > 0 then out:add("--ro-bind", facts.masks .. "/files", namespaces.FILES) end
 end
 
 -- The name, among the masks, of what covers a step's target: as mounts_cover() of core/mounts.h.
@@ -44,16 +44,16 @@ local function cover(step, index)
   return ("%s%d"):format(step.op, index - 1)
 end
 
-local function mounts(out, plan, ctx)
+local function mounts(out, plan, facts)
   local first = 1
   local step = plan.mounts[1]
   if step and step.op == "scaffold" and step.target == "/" then
     first = 2
-    out:add("--ro-bind", ctx.masks .. "/" .. cover(step, 1), "/")
+    out:add("--ro-bind", facts.masks .. "/" .. cover(step, 1), "/")
   else
     out:add(plan.rootReadOnly and "--ro-bind" or "--bind", "/", "/")
   end
-  own_dev(out, plan, ctx)
+  own_dev(out, plan, facts)
   for i = first, #plan.mounts do
     step = plan.mounts[i]
     if type(step) == "string" then step = { op = "mask", target = step } end
@@ -63,17 +63,17 @@ local function mounts(out, plan, ctx)
     if step.op == "bind" and not link then
       out:add(step.readOnly and "--ro-bind" or "--bind", step.source, step.target)
     elseif not link then
-      out:add("--ro-bind", ctx.masks .. "/" .. cover(step, i), step.target)
+      out:add("--ro-bind", facts.masks .. "/" .. cover(step, i), step.target)
     end
   end
 end
 
-local function arguments(plan, ctx)
+local function arguments(plan, facts)
   local out = setmetatable({}, Arguments)
   out:add("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup",
     "--die-with-parent", "--as-pid-1", "--cap-drop", "ALL")
   for _, name in ipairs(CAPABILITIES) do out:add("--cap-add", "CAP_" .. name) end
-  mounts(out, plan, ctx)
+  mounts(out, plan, facts)
   out:add("--chdir", "/")
   return setmetatable(out, nil)
 end
@@ -87,6 +87,12 @@ local function base_rules(options)
   return out
 end
 
+--- What it does not hold as namespaces do.
+---@return string[]
+function bwrap.lacks()
+  return { "a root caller is the only id inside and has no capability: files of others are not its own there" }
+end
+
 local function refused(what, why)
   return nil, ("%s can't be held by backend = \"bwrap\": %s; choose backend = \"namespaces\", or leave it out")
     :format(what, why)
@@ -95,22 +101,24 @@ end
 --- Compiles a profile to a plan: as backends.namespaces, with `bwrap`.
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
----@param ctx table of backends.namespaces, and {program: string bubblewrap's path, masks: string folder that will hold
---- the masks, terminal: string? the caller's}
+---@param ctx table of backends.namespaces, and {stateFolders: string[]? of srt.state: it is to be run}
 ---@return table? plan
 ---@return string? reason
 function bwrap.compile(profile, rules, ctx)
-  local plan, message, options = namespaces.compile(profile, rules, ctx)
+  local facts, reason = require("srt.bubblewrap").facts(profile, rules, ctx)
+  if not facts then return nil, reason end
+  local plan, message, options = namespaces.compile(profile, rules, setmetatable({ identity = facts.identity },
+    { __index = ctx }))
   if not plan then return nil, message end
   if plan.watch and plan.watch.asks then
     return refused("filesystem.decideOpen", "it takes a view of the host's tree from before the root is changed")
   end
   plan.backend = "bwrap"
-  local argv = arguments(plan, ctx)
+  local argv = arguments(plan, facts)
   if #argv > MOST then
     return refused(("a policy that comes to %d mounts"):format(#plan.mounts), "bubblewrap takes 9000 arguments at most")
   end
-  plan.bwrap = { program = ctx.program, masks = ctx.masks, argv = argv, seccomp = base_rules(options) }
+  plan.bwrap = { program = facts.program, masks = facts.masks, argv = argv, seccomp = base_rules(options) }
   return plan
 end
 

@@ -53,9 +53,9 @@ local VALUED = {
     options.report = value
   end,
   ["--backend"] = function(options, value)
-    local backend = require("srt.backend")
-    if not backend.known(value) then return ("--backend takes one of %s, not %q"):format(backend.NAMES, value) end
-    options.backend = value
+    local known, message = require("srt.backend").get(value)
+    options.backend = known and value
+    return message
   end,
   ["--violations"] = function(options, value) options.violations = value end,
   ["--command-id"] = function(options, value) options.commandId = value end,

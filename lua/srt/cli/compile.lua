@@ -34,9 +34,9 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  local backend = require("srt.backend")
-  if options.backend and not backend.known(options.backend) then
-    return nil, ("the backend %q is not there yet; this version has: %s"):format(options.backend, backend.NAMES)
+  local _, message = require("srt.backend").get(options.backend or "auto")
+  if message then
+    return nil, message
   end
   return options
 end
@@ -75,8 +75,8 @@ function compile.main(args, ctx)
   local loaded, problems = session.load(facts, options.policy, {})
   local plan
   if loaded then
-    local backend = require("srt.backend")
-    plan, message = backend.compile(options.backend or loaded.profile.backend, loaded, { cwd = facts.cwd, env = facts.env,
+    local backend = require("srt.backend").get(options.backend or loaded.profile.backend)
+    plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),
       binary = require("srt.c.sys").realpath("/proc/self/exe"),
       files = loaded.profile.network.tls and require("srt.trust").planned() or nil })

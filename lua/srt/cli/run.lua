@@ -47,9 +47,8 @@ local function plan_of(options, facts, temp, identity, loaded, folders)
     files, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
     if not files then return nil, "network.tlsTerminate: " .. why end
   end
-  local backend, name = require("srt.backend"), options.backend or loaded.profile.backend
-  local masks = backend.masks(name, folders, temp)
-  local plan, message = backend.compile(name, loaded, { cwd = facts.cwd, masks = masks,
+  local backend = require("srt.backend").get(options.backend or loaded.profile.backend)
+  local plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, stateFolders = folders,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready, files = files })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
@@ -65,8 +64,8 @@ end
 -- The state file, before anything is made that it lists.
 local function open_state(folders, loaded, plan)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
-  local record = { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders, home = found.home, bases = found.bases,
-    settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+  local record = { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
+    home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
     lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
   local handle, message = require("srt.state").create(folders, record)
   if not handle then return nil, message end
