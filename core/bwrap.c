@@ -32,7 +32,7 @@ struct child {
 	int control;
 	int setup;
 	int info;
-	int errors; /* the caller's standard error */
+	int standard[3]; /* the caller's */
 };
 
 /* Its standard error is bubblewrap's, which the janitor reads. */
@@ -109,12 +109,12 @@ static void execute(const struct child *child)
 		hand_down(child->control, "hand over a socket"),
 		hand_down(child->setup, "hand over a socket"),
 	};
-	char state[16], errors[16];
+	char state[16], standard[3][16];
 	const char *const argv[] = {
-		"bwrap",      "--args",	   words[0], "--seccomp",
-		words[1],     "--info-fd", words[2], program,
-		BWRAP_INSIDE, words[3],	   address,  words[4],
-		words[5],     state,	   errors,   NULL,
+		"bwrap",     "--args",	  words[0], "--seccomp",  words[1],
+		"--info-fd", words[2],	  program,  BWRAP_INSIDE, words[3],
+		address,     words[4],	  words[5], state,	  standard[0],
+		standard[1], standard[2], NULL,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
@@ -126,8 +126,9 @@ static void execute(const struct child *child)
 		 plan->state ? hand_down(state_hold(plan->state, false),
 					 "hold the state file")
 			     : -1);
-	snprintf(errors, sizeof(errors), "%d",
-		 hand_down(child->errors, "keep standard error"));
+	for (int i = 0; i < 3; i++)
+		snprintf(standard[i], sizeof(standard[i]), "%d",
+			 hand_down(child->standard[i], "keep a stream"));
 	execve(plan->bwrap.program, (char *const *)argv, environ);
 	give_up("execute it", errno);
 }
@@ -143,15 +144,20 @@ static void close_others(const struct plan *plan)
 
 static _Noreturn void become(struct child *child, int errors)
 {
+	/* Only the command keeps the caller's streams open. */
+	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct message message;
 
 	/* The janitor gave up, and has said why. */
 	if (sys_receive(child->setup, &message, sizeof(message), NULL, NULL) !=
 	    sizeof(message))
 		_exit(1);
-	child->errors = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (child->errors < 0 || dup2(errors, STDERR_FILENO) < 0)
-		_exit(1);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		child->standard[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (child->standard[fd] < 0 ||
+		    dup2(fd == STDERR_FILENO ? errors : nothing, fd) < 0)
+			_exit(1);
+	}
 	close_others(&child->shared->plan);
 	/* It waits for its child by this signal. */
 	signal(SIGCHLD, SIG_DFL);

@@ -39,7 +39,15 @@ static struct shared *take_plan(int fd, const char *address)
 
 int bwrap_inside(int argc, char **argv)
 {
-	enum { PLAN = 2, ADDRESS, CONTROL, SETUP, STATE, ERRORS, COUNT };
+	enum {
+		PLAN = 2,
+		ADDRESS,
+		CONTROL,
+		SETUP,
+		STATE,
+		STREAMS,
+		COUNT = STREAMS + 3
+	};
 	struct shared *shared;
 	int number[COUNT] = { 0 };
 
@@ -53,8 +61,9 @@ int bwrap_inside(int argc, char **argv)
 			strerror(errno));
 		return 125;
 	}
-	if (dup2(number[ERRORS], STDERR_FILENO) < 0)
-		return 125;
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (dup2(number[STREAMS + fd], fd) < 0)
+			return 125;
 	shared->plan.bwrap.state = number[STATE];
 	/* It is memory that the host process would have to share. */
 	shared->plan.redirect.origins = NULL;
