@@ -205,7 +205,7 @@ schema.root = section("A policy.", {
   git = section("git.", {
     safeDirectories = list("string", "Directories that git trusts, with all below, whoever owns them; \"*\" for all."),
   }),
-  bwrapPath = elsewhere(node("string", "The bwrap program."), "only the bwrap backend reads it"),
+  bwrapPath = node("string", "The program of backend = \"bwrap\": an absolute path; else the first bwrap on PATH."),
   windows = elsewhere(section("Windows.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),
     sandboxUser = node("string", "Account of the command."), wfpSublayerGuid = node("string", "Old name."),
@@ -214,7 +214,7 @@ schema.root = section("A policy.", {
   }), "only the windows backend reads it"),
   backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",
     values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" },
-    neutral = { namespaces = true, seatbelt = true, windows = true } }),
+    neutral = { namespaces = true, bwrap = true, seatbelt = true, windows = true } }),
   ripgrep = node("any", "srt's file search.", { status = "unneeded", why = SRT }),
   socatPath = node("any", "srt's relay.", { status = "unneeded", why = SRT }),
   seccomp = node("any", "srt's filter helper.", { status = "unneeded", why = SRT }),

@@ -5,12 +5,13 @@ local compile = {}
 compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
-Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
+Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment; for bwrap its arguments as well.
 With --backend seatbelt or windows, or where the policy says so, the profile for macOS's sandbox-exec, or the plan for
 srt-win.exe as JSON.
 ]]
 
-local KNOWN = { auto = true, namespaces = true, seatbelt = true, windows = true }
+-- Compiled anywhere, run only on their own systems.
+local ELSEWHERE = { seatbelt = true, windows = true }
 
 local function parse(args)
   local options = {}
@@ -37,9 +38,10 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  if options.backend and not KNOWN[options.backend] then
-    return nil, ("the backend %q is not there yet; this version has: namespaces, seatbelt, windows"):format(
-      options.backend)
+  local name = options.backend
+  local _, message = require("srt.backend").get(name and not ELSEWHERE[name] and name or "auto")
+  if message then
+    return nil, message
   end
   return options
 end
@@ -113,7 +115,7 @@ function compile.main(args, ctx)
   elseif kind == "seatbelt" then
     plan = for_seatbelt(loaded, facts)
   elseif loaded then
-    local backend = require("backends.namespaces")
+    local backend = require("srt.backend").get(kind)
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),
       binary = require("srt.c.sys").realpath("/proc/self/exe"),
