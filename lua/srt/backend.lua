@@ -5,6 +5,9 @@ local backend = {}
 -- Strongest first.
 backend.NAMES = { "namespaces", "bwrap" }
 
+-- Compiled anywhere, run only on their own systems.
+backend.ELSEWHERE = { seatbelt = true, windows = true }
+
 --- The compiler of a backend.
 ---@param name string
 ---@return table? compiler with compile()
@@ -14,7 +17,10 @@ function backend.get(name)
   for _, known in ipairs(backend.NAMES) do
     if known == name then return (require("backends." .. name)) end
   end
-  return nil, ("the backend %q is not there yet; this version has: %s"):format(name, table.concat(backend.NAMES, ", "))
+  if backend.ELSEWHERE[name] then
+    return nil, ("the backend %q is compiled only (srt-lua compile), and not run here"):format(name)
+  end
+  return nil, ("there is no backend %q; this version has %s"):format(name, table.concat(backend.NAMES, ", "))
 end
 
 return backend

@@ -72,6 +72,16 @@ function report.text(problems, tty)
   return table.concat(lines)
 end
 
+---What is told of a wrong command line: what is wrong, and how it goes; not all of the help, which would bury it.
+---@param name string "srt-lua run"
+---@param message string
+---@param usage string the help, whose first paragraph it is
+---@return string
+function report.usage(name, message, usage)
+  return ("%s: %s\n%s%s --help tells more\n"):format(name:gsub(" ", ": "), plain(message),
+    usage:match("^(.-\n)\n"), name)
+end
+
 ---Names that somebody outside replaced or removed, which takes a mount away.
 ---@param notices table[] of sandbox:run
 ---@return string[] warnings

@@ -274,10 +274,16 @@ class Options(BadInput):
                                  (["check"], 2, "no policy"), (["compile"], 2, "no policy"),
                                  (["check", "--bogus", policy], 2, "--bogus"), (["compile", "--bogus", policy], 2, "--bogus"),
                                  (["compile", policy, "--backend"], 2, "--backend"),
-                                 (["compile", policy, "--backend", "magic"], 2, "magic"),
+                                 (["compile", policy, "--backend", "magic"], 2, 'no backend "magic"; this version has '
+                                  "namespaces, bwrap, seatbelt, windows"),
+                                 (["run", policy, "--backend", "windows", "--", *RAN], 125, "compiled only"),
+                                 ([policy, *RAN], 125, "as in srt-lua run " + policy),
                                  (["compile", policy, policy], 2, "one policy")):
             with self.subTest(args):
                 self.refused(args, word, code=code)
+        # The help would bury what is wrong.
+        self.assertEqual("srt-lua: run: unknown option --bogus\nusage: srt-lua run POLICY [OPTION…] [-c STRING | [--] "
+                         "COMMAND ARG…]\nsrt-lua run --help tells more\n", self.run_srt(["run", "--bogus"]).err)
 
     @as_everyone
     def test_no_program_name(self):

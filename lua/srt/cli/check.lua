@@ -267,7 +267,7 @@ end
 function check.main(args, ctx)
   local options, message = parse(args)
   if not options then
-    ctx.err(("srt-lua: check: %s\n%s"):format(report.plain(message), check.USAGE))
+    ctx.err(report.usage("srt-lua check", message, check.USAGE))
     return 2
   elseif options.help then
     ctx.out(check.USAGE)

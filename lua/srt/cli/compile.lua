@@ -10,9 +10,6 @@ With --backend seatbelt or windows, or where the policy says so, the profile for
 srt-win.exe as JSON.
 ]]
 
--- Compiled anywhere, run only on their own systems.
-local ELSEWHERE = { seatbelt = true, windows = true }
-
 local function parse(args)
   local options = {}
   local i = 1
@@ -38,11 +35,10 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  local name = options.backend
-  local _, message = require("srt.backend").get(name and not ELSEWHERE[name] and name or "auto")
-  if message then
-    return nil, message
-  end
+  local backend, name = require("srt.backend"), options.backend
+  if not name or backend.ELSEWHERE[name] then return options end
+  local known, message = backend.get(name)
+  if not known then return nil, message .. ", seatbelt, windows" end
   return options
 end
 
@@ -87,7 +83,7 @@ end
 function compile.main(args, ctx)
   local options, message = parse(args)
   if not options then
-    ctx.err("srt-lua: compile: " .. message .. "\n" .. compile.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua compile", message, compile.USAGE))
     return 2
   end
   if options.help then

@@ -154,7 +154,7 @@ function connect.main(args, ctx)
   local options, message = connect.parse(args)
   local plain = require("srt.report").plain
   if not options then
-    ctx.err("srt-lua: connect: " .. plain(message) .. "\n" .. connect.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua connect", message, connect.USAGE))
     return FAILED
   elseif options.help then
     ctx.out(connect.USAGE)

@@ -55,7 +55,7 @@ function convert.main(args, ctx)
     options, message = nil, options.settings and "one file at a time" or "no settings given"
   end
   if not options then
-    ctx.err("srt-lua: convert: " .. require("srt.report").plain(message) .. "\n" .. convert.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua convert", message, convert.USAGE))
     return 2
   elseif options.help then
     ctx.out(convert.USAGE)

@@ -68,7 +68,7 @@ local function questions_of(words)
     if not words[i + takes] then return nil, ("%s takes %d path%s"):format(action, takes, takes == 1 and "" or "s") end
     if action == "connect" then
       one.socket = one.path:match("^unix:(.+)$")
-      if not one.socket then return nil, "connect takes unix:PATH" end
+      if not one.socket then return nil, "connect takes unix:PATH; srt-lua check prints which hosts may be reached" end
     end
     if one.path == "" or one.to == "" then return nil, "a path can't be empty" end
     list[#list + 1] = one
@@ -204,7 +204,7 @@ function explain.main(args, ctx)
     end
   end
   if not questions then
-    ctx.err("srt-lua: explain: " .. report.plain(message) .. "\n" .. explain.USAGE)
+    ctx.err(report.usage("srt-lua explain", message, explain.USAGE))
     return FAILED
   end
   local facts

@@ -96,7 +96,7 @@ end
 function learn.main(args, ctx)
   local options, message = learn.parse(args)
   if not options then
-    ctx.err("srt-lua: learn: " .. require("srt.report").plain(message) .. "\n" .. learn.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua learn", message, learn.USAGE))
     return FAILED
   elseif options.help then
     ctx.out(learn.USAGE)

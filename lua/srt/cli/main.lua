@@ -43,8 +43,15 @@ local function overview()
   return table.concat(lines, "\n")
 end
 
-local function usage_error(message)
-  err("srt-lua: " .. message .. "\n" .. overview())
+-- A wrong word takes a line, no word the overview.
+local function unknown(name)
+  local names = {}
+  for i, command in ipairs(COMMANDS) do names[i] = command[1] end
+  local near = require("srt.suggest").nearest(name, names)
+  local cure = near and "; did you mean " .. near .. "?"
+    or name:find("%.lua$") and ("; a policy comes behind one, as in srt-lua run %s"):format(name) or ""
+  err(require("srt.report").plain(("srt-lua: unknown %s \"%s\"%s"):format(
+    name:sub(1, 1) == "-" and "option" or "command", name, cure)) .. "\nsrt-lua --help lists the commands\n")
   return 125
 end
 
@@ -75,7 +82,10 @@ local function dispatch(program)
   if program.asSrt then
     return require("srt.cli.srt").main(table.move(program, 1, #program, 1, {}), context(program))
   end
-  if not name then return usage_error("no command given") end
+  if not name then
+    err("srt-lua: no command given\n" .. overview())
+    return 125
+  end
   if name == "--help" or name == "-h" or name == "help" then
     out(overview())
     return 0
@@ -93,13 +103,7 @@ local function dispatch(program)
     err(("srt-lua: %s is for Windows, where srt-win.exe does it: srt-win --help tells more\n"):format(name))
     return 125
   end
-  if not KNOWN[name] then
-    local names = {}
-    for i, command in ipairs(COMMANDS) do names[i] = command[1] end
-    local near = require("srt.suggest").nearest(name, names)
-    return usage_error(("unknown %s %q%s"):format(name:sub(1, 1) == "-" and "option" or "command", name,
-      near and "; did you mean " .. near .. "?" or ""))
-  end
+  if not KNOWN[name] then return unknown(name) end
   local args = table.move(program, 2, #program, 1, {})
   return require("srt.cli." .. name).main(args, context(program))
 end

@@ -189,7 +189,7 @@ function run.main(args, ctx)
   local given = require "srt.run_options"
   local options, message = given.parse(args)
   if not options then
-    ctx.err("srt-lua: run: " .. message .. "\n" .. given.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua run", message, given.USAGE))
     return FAILED
   end
   if options.help then

@@ -68,7 +68,7 @@ end
 function srt.main(args, ctx)
   local options, message = parse(args)
   if not options then
-    ctx.err("srt: " .. message .. "\n" .. srt.USAGE)
+    ctx.err(require("srt.report").usage("srt", message, srt.USAGE))
     return FAILED
   elseif options.help then
     ctx.out(srt.USAGE)

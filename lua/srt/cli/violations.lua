@@ -162,7 +162,7 @@ end
 function violations.main(args, ctx)
   local options, message = parse(args)
   if not options then
-    ctx.err("srt-lua: violations: " .. message .. "\n" .. violations.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua violations", message, violations.USAGE))
     return 2
   elseif options.help then
     ctx.out(violations.USAGE)
