@@ -15,7 +15,7 @@ end
 
 local function fail(ctx, message)
   ctx.err(ours(message))
-  return FAILED
+  return ctx.failed or FAILED
 end
 
 local function debug_plan(say, plan, loaded)
@@ -95,7 +95,7 @@ local function sweep(ctx, folder)
 end
 
 local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
-  local published, ok, proxy, message
+  local published, ok, proxy, live, message
   if #options.publish > 0 then
     published, message = require("srt.publish").listen(options.publish)
     if not published then return fail(ctx, message) end
@@ -103,10 +103,16 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   ok, message = sandbox:start(plan)
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
-    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
-    if not proxy then return fail(ctx, message) end
+    proxy, live = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
+    if not proxy then return fail(ctx, live) end
     message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
+  end
+  local updates
+  if proxy and (options.controlFd or options.watch) then
+    updates, message = require("srt.updates").start(options, loaded, loaded.facts, live, sandbox,
+      function(line) tell(ctx, { line }) end, say)
+    if not updates then return fail(ctx, message) end
   end
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
@@ -116,6 +122,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     watcher:close()
     reporter:missed(watcher.lost)
   end
+  if updates then updates:close() end
   if proxy then proxy:close() end
   if notices[1] or notices.more then tell(ctx, require("srt.report").replaced(notices), "warning: ") end
   if options.learner then options.learner.ran = kind == "exit" or kind == "signal" end
@@ -126,6 +133,7 @@ end
 -- and state folders; or nil and what to say.
 local function prepare(ctx, options, sandbox)
   local message = require("srt.descriptors").absent(options.keep)
+    or options.controlFd and require("srt.updates").check(options) or nil
   if message then return nil, ours(message) end
   local facts, temp
   facts, message = require("srt.session").facts(ctx.program)
@@ -144,7 +152,8 @@ local function prepare(ctx, options, sandbox)
   end
   local begun = sys.clock()
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
-    reportFile = plain == true and file or nil, learner = options.learner })
+    reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
+    live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
@@ -161,7 +170,7 @@ local function prepare(ctx, options, sandbox)
     return nil, ours("strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
       .. "and no allowNestedUserNamespaces)")
   end
-  loaded.took = sys.clock() - begun
+  loaded.took, loaded.facts = sys.clock() - begun, facts
   return plan, loaded, folders
 end
 
@@ -184,8 +193,9 @@ function run.main(args, ctx)
 end
 
 --- A run, from what options ask for.
----@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy
----@param ctx table
+---@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy; given = of
+--- session.resolve
+---@param ctx table failed = the exit status of failures of our own, where it isn't the usual one
 ---@return integer exit status
 function run.start(options, ctx)
   local sandbox, message = require("srt.c.sandbox").begin()
@@ -194,7 +204,7 @@ function run.start(options, ctx)
   if not plan then
     sandbox:close()
     ctx.err(loaded)
-    return FAILED
+    return ctx.failed or FAILED
   end
   local say
   if options.debug then
