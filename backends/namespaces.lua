@@ -81,6 +81,8 @@ local function pins_of(rules, points)
   return pins
 end
 
+namespaces.pins = pins_of
+
 -- Walks the points, parents first, and mounts where the state changes. Stacks
 -- hold what is mounted above the point at hand.
 local function mounts_of(rules, plan, brief)

@@ -43,8 +43,35 @@ void proxy_release(struct proxy *proxy)
 		return;
 	tls_free(proxy->tls);
 	pbuf_free(&proxy->strip);
+	pbuf_free(&proxy->secret);
 	free(proxy->scratch);
 	free(proxy);
+}
+
+int proxy_login(struct proxy *proxy, const struct proxy_login *login)
+{
+	struct pbuf *secret = &proxy->secret;
+	size_t user = login->user.size, password = login->password.size;
+	const char *data;
+
+	pbuf_text_add(secret, login->user);
+	pbuf_text_add(secret, login->password);
+	pbuf_text_add(secret, login->authorization);
+	if (secret->failed)
+		return -ENOMEM;
+	data = pbuf_text(secret).data;
+	proxy->login = (struct proxy_login){
+		.user = { data, user },
+		.password = { data + user, password },
+		.authorization = { data + user + password,
+				   login->authorization.size },
+	};
+	return 0;
+}
+
+const struct proxy_login *proxy_wants(const struct proxy *proxy)
+{
+	return proxy->login.authorization.data ? &proxy->login : NULL;
 }
 
 int proxy_strip(struct proxy *proxy, const char *name)

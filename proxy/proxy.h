@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "proxy/login.h"
 #include "proxy/substitute.h"
 #include "proxy/text.h"
 
@@ -433,6 +434,16 @@ void proxy_body_go_on(struct proxy_ask *ask);
  */
 const char *proxy_body_take(struct proxy_ask *ask, size_t max,
 			    struct proxy_text *out);
+
+/**
+ * proxy_login() - hear only who knows a user and a password
+ * @login: copied
+ *
+ * For listeners of clients that choose where they go: the others (proxy_fixed()
+ * and the like) ask for none. HTTP without it gets 407, SOCKS a refusal.
+ * Return: -ENOMEM or 0.
+ */
+int proxy_login(struct proxy *proxy, const struct proxy_login *login);
 
 /**
  * proxy_strip() - take header fields out of all responses, and trailers

@@ -293,7 +293,7 @@ function profile.resolve(policy, ctx)
     env = environment(values),
     safeDirectories = safe_directories(self, values),
     limits = budget,
-    unix = unix_sockets(self, values),
+    unix = unix_sockets(self, values), macos = require("srt.seatbelt_keys").resolve(values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),

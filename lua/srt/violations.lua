@@ -14,7 +14,7 @@ local OF_KIND = 20 -- so many of a kind are grouped whatever else was denied
 
 -- What an event may say.
 local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
-  namespace = true, mount = true, write = true, read = true, callback = true }
+  namespace = true, mount = true, write = true, read = true, callback = true, system = true }
 local MAX_TARGET, MAX_COMMAND = 1000, 1000
 
 ---Is a violation one that the policy's author does not want to hear of?

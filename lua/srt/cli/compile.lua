@@ -6,7 +6,10 @@ compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
 Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
+With --backend seatbelt, or where the policy says so, the profile for macOS's sandbox-exec.
 ]]
+
+local KNOWN = { auto = true, namespaces = true, seatbelt = true }
 
 local function parse(args)
   local options = {}
@@ -33,13 +36,19 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  if options.backend and options.backend ~= "namespaces" and options.backend ~= "auto" then
-    return nil, ("the backend %q is not there yet; this version has: namespaces"):format(options.backend)
+  if options.backend and not KNOWN[options.backend] then
+    return nil, ("the backend %q is not there yet; this version has: namespaces, seatbelt"):format(options.backend)
   end
   return options
 end
 
+local function for_seatbelt(loaded, facts)
+  return require("backends.seatbelt").compile(loaded.profile, loaded.rules, { env = facts.env,
+    tag = "srt-lua-" .. assert(require("srt.c.sys").random(8)), ports = loaded.profile.network.ports })
+end
+
 local function text_of(plan)
+  if plan.text then return plan.text end
   local lines = {}
   local function say(line) lines[#lines + 1] = line end
   local plan_text = require("srt.plan_text")
@@ -72,7 +81,9 @@ function compile.main(args, ctx)
   end
   local loaded, problems = session.load(facts, options.policy, {})
   local plan
-  if loaded then
+  if loaded and (options.backend or loaded.profile.backend) == "seatbelt" then
+    plan = for_seatbelt(loaded, facts)
+  elseif loaded then
     local backend = require("backends.namespaces")
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),

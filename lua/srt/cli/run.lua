@@ -155,6 +155,7 @@ local function prepare(ctx, options, sandbox)
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
+  if loaded.profile.backend == "seatbelt" then return nil, ours(require("backends.seatbelt").ELSEWHERE) end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
