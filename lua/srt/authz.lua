@@ -51,6 +51,20 @@ local function answer_refused(asked, decision)
   end
 end
 
+local function edits_refused(asked, decision)
+  local taken = {}
+  local values, names = edited(decision)
+  for _, name in ipairs(asked.take) do taken[name] = true end
+  for _, name in ipairs(names) do
+    if not taken[name] then
+      return ("network.filterRequest changes the header %s, which the proxy in front does not take from here")
+        :format(name)
+    elseif asked.front.keeps and not values[name] then
+      return ("network.filterRequest removes the header %s, which Caddy can't be told"):format(name)
+    end
+  end
+end
+
 -- What becomes of a decision where the request is another's.
 local function held(asked, live, decision)
   local question = asked.question
@@ -66,15 +80,8 @@ local function held(asked, live, decision)
   for _, one in ipairs(UNTOLD) do
     if decision[one[1]] ~= nil then return refuse(question, decision, one[2]) end
   end
-  local taken, _, names = {}, edited(decision)
-  for _, name in ipairs(asked.take) do taken[name] = true end
-  for _, name in ipairs(names) do
-    if not taken[name] then
-      return refuse(question, decision, ("network.filterRequest changes the header %s, which the proxy in front does "
-        .. "not take from here"):format(name))
-    end
-  end
-  return decision
+  local why = edits_refused(asked, decision)
+  return why and refuse(question, decision, why) or decision
 end
 
 -- All values of a header of the client's in one (RFC 9110 5.3).
@@ -122,6 +129,8 @@ local function verdict(asked, decision)
   local out = require("srt.decide_net").wire(decision)
   if decision.action == "deny" then
     out.set = with_reason(out.set, out.reason)
+    -- What srt.c.proxy would make names the question, not what was asked about.
+    out.body = out.body or out.reason .. "\n" .. (out.rule and "rule: " .. out.rule .. "\n" or "")
     if asked.front.few and out.status ~= 401 then out.status = 403 end
   end
   return out

@@ -9,16 +9,19 @@ local authz_request = {}
 
 -- Whom the path names: where it says what of the client's request. Without a uri it follows in the path, and method and
 -- Host are our request's own. removes: how it is told which headers to take out; others take for gone what we don't
--- send. few: of all statuses but 2xx it passes 401 and 403 alone on.
+-- send. few: of all statuses but 2xx it passes 401 and 403 alone on. keeps: some versions leave a header that we don't
+-- send as it was, so none can be taken out.
+local FORWARDED = { uri = "x-forwarded-uri", method = "x-forwarded-method", host = "x-forwarded-host",
+  proto = "x-forwarded-proto" }
 local FRONTS = {
   envoy = { proto = "x-forwarded-proto", removes = "x-envoy-auth-headers-to-remove" },
   nginx = { uri = "x-original-uri", method = "x-original-method", host = "x-original-host",
     proto = "x-original-proto", few = true },
-  forward = { uri = "x-forwarded-uri", method = "x-forwarded-method", host = "x-forwarded-host",
-    proto = "x-forwarded-proto" },
+  traefik = FORWARDED,
+  caddy = setmetatable({ keeps = true }, { __index = FORWARDED }),
 }
-local FORM = "the path has to be /envoy/HEADERS, /nginx/HEADERS or /forward/HEADERS, as docs/authz.md shows; HEADERS "
-  .. "are those that the proxy in front takes from the answer, with commas between, or -"
+local FORM = "the path has to be /envoy/HEADERS, /nginx/HEADERS, /traefik/HEADERS or /caddy/HEADERS, as docs/authz.md "
+  .. "shows; HEADERS are those that the proxy in front takes from the answer, with commas between, or -"
 local STANDARD = { http = 80, https = 443 }
 local MOST = 32 -- headers that are taken
 
