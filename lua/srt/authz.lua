@@ -22,10 +22,10 @@ local UNTOLD = {
   { "scrub", "secrets are taken out by srt-lua's own proxy only" },
 }
 
-local function refuse(question, decision, why)
+local function refuse(question, decision, why, rule)
   return spelled.deny({ reason = ("%s %s can't be allowed here: %s"):format(spelled.shown(question.method),
-    spelled.target(decision.host, decision.port), why), rule = decision.rule or "srt-lua proxy --authz", of = "request",
-    origin = decision.origin, host = decision.host, port = decision.port })
+    spelled.target(decision.host, decision.port), why), rule = rule or decision.rule or "srt-lua proxy --authz",
+    of = "request", origin = not rule and decision.origin or nil, host = decision.host, port = decision.port })
 end
 
 local function edited(decision)
@@ -76,7 +76,7 @@ local function held(asked, live, decision)
   end
   -- Names are resolved by the proxy in front: of addresses alone can it be said here where they lead.
   local address = require("srt.c.sys").pton(decision.host) and live:address(decision.host, decision.port, decision.host)
-  if address then return refuse(question, decision, address) end
+  if address then return refuse(question, decision, address, "network.deniedResolvedAddresses") end
   for _, one in ipairs(UNTOLD) do
     if decision[one[1]] ~= nil then return refuse(question, decision, one[2]) end
   end

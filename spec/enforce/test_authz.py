@@ -17,8 +17,8 @@ POLICY = """{ network = { allowedDomains = { "example.com", "127.0.0.1", "127.0.
     if req.path == "/late" then return srt.deny { reason = "not now", status = 429, headers = { ["Retry-After"] = "9" } } end
     if req.path == "/login" then return srt.respond { status = 401, headers = { ["X-Way"] = "in" }, body = "who?" } end
     if req.path == "/made" then return srt.respond { status = 200, body = "made" } end
-    if req.path == "/body" then return srt.allow { body = "other" } end
-    if req.path == "/target" then return srt.allow { target = "/elsewhere" } end
+    if req.path == "/body" then return srt.allow { setBody = "other" } end
+    if req.path == "/target" then return srt.allow { setTarget = "/elsewhere" } end
     if req.path == "/read" then return req:body() ~= nil end
     if req.path == "/team" then return srt.allow { setHeaders = { ["X-Team"] = "red" }, removeHeaders = { "Authorization" } } end
     if req.path == "/seen" then
@@ -68,9 +68,9 @@ class Authz(Serving):
             status, fields, body = self.ask(ask("/ok?q=1"))
             self.assertEqual((200, {"content-length"}, ""), (status, set(fields) - {"connection"}, body))
             self.refused(403, "no secrets", ask("/secret?q=1"))
-            self.refused(403, "other.test:443 is not in network.allowedDomains", ask("/ok", host="other.test"))
+            self.refused(403, "other.test:443 was denied", ask("/ok", host="other.test"))
             self.refused(403, "example.com", ask("/ok", proto="http", host="example.com.evil.test"))
-            self.refused(403, "10.1.2.3", ask("/ok", host="10.1.2.3"))
+            self.refused(403, "network.deniedResolvedAddresses", ask("/ok", host="10.1.2.3"))
             self.refused(403, "an encoded slash", ask("/a%2fb")) if ask is nginx else self.refused(
                 400, "an encoded slash", ask("/a%2fb"))
             self.refused(403, "answers it with 200 itself", ask("/made"))
@@ -131,7 +131,7 @@ class Authz(Serving):
         self.edits()
         self.unreadable()
         report = self.end(process)
-        self.assertIn("https://example.com:443/secret", report)
+        self.assertIn("https://example.com:443/late", report)
         self.assertIn("no secrets", self.run_srt(["violations"]).out)
 
     def nginx_of_the_docs(self, port, authz, origin):
@@ -156,8 +156,7 @@ class Authz(Serving):
         self.assertTrue(until(answers), "nginx does not start: " + self.errors())
 
     def errors(self):
-        path = os.path.join(self.tmp, "errors")
-        return open(path).read() if os.path.exists(path) else "no log"
+        return self.read("tmp/errors") if os.path.exists(self.path("tmp/errors")) else "no log"
 
     @as_everyone
     def test_nginx(self):
