@@ -142,6 +142,16 @@ function sbpl.filter(name, text)
   return "(" .. name .. " " .. sbpl.string(text) .. ")"
 end
 
+--- Filters of one name, any of which is enough.
+---@param name string
+---@param list string[]
+---@return string
+function sbpl.filters(name, list)
+  local out = {}
+  for i, text in ipairs(list) do out[i] = sbpl.filter(name, text) end
+  return table.concat(out, " ")
+end
+
 ---@param operations string
 ---@param ... string filters, any of which is enough
 ---@return string

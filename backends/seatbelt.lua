@@ -46,12 +46,6 @@ function Text:rule(allowed, operations, ...)
   self[allowed and "allow" or "deny"](self, operations, ...)
 end
 
-local function filters(name, list)
-  local out = {}
-  for i, text in ipairs(list) do out[i] = sbpl.filter(name, text) end
-  return table.concat(out, " ")
-end
-
 -- A masked credential has another content on Linux, which can't be had here: it is hidden.
 local function hidden(rules, path)
   local masked = rules.masked[path]
@@ -106,15 +100,15 @@ end
 
 -- What a pattern of denyRead matches stays denied but for what the policy opens again in it.
 local function emit_patterns(text, patterns, points)
-  if patterns.read[1] then text:deny(READ .. " " .. WRITE, filters("regex", patterns.read)) end
+  if patterns.read[1] then text:deny(READ .. " " .. WRITE, sbpl.filters("regex", patterns.read)) end
   for _, point in ipairs(patterns.read[1] and points or {}) do
     if patterns.covers(point.from) then emit_point(text, point, UNKNOWN) end
   end
-  if patterns.write[1] then text:deny(WRITE, filters("regex", patterns.write)) end
+  if patterns.write[1] then text:deny(WRITE, sbpl.filters("regex", patterns.write)) end
   if patterns.anywhere[1] then
     -- Where packages hold such names by the thousand they are left alone.
     text:deny(WRITE, ("(require-all (require-any %s) (require-not (require-any %s)))"):format(
-      filters("regex", patterns.anywhere), filters("regex", patterns.skip)))
+      sbpl.filters("regex", patterns.anywhere), sbpl.filters("regex", patterns.skip)))
   end
 end
 
@@ -144,7 +138,7 @@ local function emit_ways(text, points, rules)
     if not state_of(rules, paths.parent(link)) then ways[real(link)] = true end
   end
   local list = require("srt.tables").keys(ways)
-  if list[1] then text:allow("file-read-metadata", filters("literal", list)) end
+  if list[1] then text:allow("file-read-metadata", sbpl.filters("literal", list)) end
 end
 
 local function files(text, profile, rules)
@@ -152,15 +146,15 @@ local function files(text, profile, rules)
   local patterns = names.of(profile, rules, real)
   text:section("Files: everything may be read and nothing written, but for what follows")
   text:allow(READ)
-  if patterns.allow[1] then text:allow(WRITE, filters("regex", patterns.allow)) end
+  if patterns.allow[1] then text:allow(WRITE, sbpl.filters("regex", patterns.allow)) end
   emit_points(text, points, patterns.allow[1] ~= nil)
   text:section("Files: patterns and protected names, for what is made later as well")
   emit_patterns(text, patterns, points)
   text:section("Files: devices, and the folder for temporary files")
   text:deny(WRITE, sbpl.filter("subpath", "/dev"))
-  text:allow("file-read* file-ioctl", filters("literal", base.DEVICES), sbpl.filter("subpath", "/dev/fd"))
+  text:allow("file-read* file-ioctl", sbpl.filters("literal", base.DEVICES), sbpl.filter("subpath", "/dev/fd"))
   if rules.tempDir then text:allow(READ .. " " .. WRITE, sbpl.filter("subpath", real(rules.tempDir))) end
-  text:allow("file-write-data", filters("literal", base.DEVICES), sbpl.filter("subpath", "/dev/fd"))
+  text:allow("file-write-data", sbpl.filters("literal", base.DEVICES), sbpl.filter("subpath", "/dev/fd"))
   text:section("Files: names that stay, and ways to what may be read")
   emit_pins(text, rules, patterns.later)
   emit_ways(text, points, rules)
@@ -216,37 +210,6 @@ local function network(text, profile, listen)
   for _, point in ipairs(listen) do text:allow("network-outbound", port(point.port)) end
 end
 
-local function services(profile)
-  local macos = profile.macos
-  local exact, prefixes = table.move(base.SERVICES, 1, #base.SERVICES, 1, {}), {}
-  local function add(list) table.move(list, 1, #list, #exact + 1, exact) end
-  if macos.weakerNetwork then add(base.TRUST) end
-  if macos.appleEvents then add(base.EVENTS) end
-  for _, name in ipairs(macos.machLookup) do
-    local prefix = name:match("^(.*)%*$")
-    if prefix then prefixes[#prefixes + 1] = prefix else exact[#exact + 1] = name end
-  end
-  table.sort(exact)
-  return filters("global-name", exact), prefixes[1] and filters("global-name-prefix", prefixes)
-end
-
-local function system(text, profile)
-  text:section("The system")
-  for _, rule in ipairs(base.RULES) do text:say(rule) end
-  text:allow("mach-lookup", services(profile))
-  text:allow("sysctl-read", filters("sysctl-name", base.SYSCTLS), filters("sysctl-name-prefix", base.SYSCTL_PREFIXES))
-  if profile.macos.appleEvents then text:allow("appleevent-send lsopen") end
-end
-
--- Behind the files: the terminals of others are closed by plain permissions.
-local function terminals(text)
-  local both = sbpl.filter("literal", "/dev/ptmx") .. " " .. sbpl.filter("regex", "^/dev/ttys[0-9]")
-  text:section("Pseudo-terminals")
-  text:allow("pseudo-tty")
-  text:allow("file-read* file-ioctl", both)
-  text:allow("file-write-data", both)
-end
-
 -- What the policy asks for, and SBPL has no words for.
 local function not_held(profile)
   local network_, callbacks = profile.network, profile.callbacks or {}
@@ -283,12 +246,12 @@ function seatbelt.compile(profile, rules, ctx)
       text:say("; not held here: " .. row[2])
     end
   end
-  system(text, profile)
+  base.system(text, profile)
   text:section("Network")
   sockets(text, profile, rules)
   network(text, profile, plan.listen)
   files(text, profile, rules)
-  if profile.macos.pty then terminals(text) end
+  if profile.macos.pty then base.terminals(text) end
   local user = require("srt.environment").USER
   plan.login = ctx.token and { user = user, password = ctx.token,
     authorization = require("srt.proxy_url").basic({ user = user, password = ctx.token }) } or nil

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What every command on macOS needs of the system besides files and network, as data: services, facts, devices.
+-- What every command on macOS needs of the system besides files and network: services, facts, devices.
+local sbpl = require "backends.sbpl"
 
 local base = {}
 
@@ -61,5 +62,41 @@ base.DEVICES = { "/dev/dtracehelper", "/dev/null", "/dev/random", "/dev/tty", "/
 
 --- Folders that are links there: the kernel knows what is in them by these paths only.
 base.LINKS = { ["/etc"] = "/private/etc", ["/tmp"] = "/private/tmp", ["/var"] = "/private/var" }
+
+local function services(profile)
+  local macos = profile.macos
+  local exact, prefixes = table.move(base.SERVICES, 1, #base.SERVICES, 1, {}), {}
+  local function add(list) table.move(list, 1, #list, #exact + 1, exact) end
+  if macos.weakerNetwork then add(base.TRUST) end
+  if macos.appleEvents then add(base.EVENTS) end
+  for _, name in ipairs(macos.machLookup) do
+    local prefix = name:match("^(.*)%*$")
+    if prefix then prefixes[#prefixes + 1] = prefix else exact[#exact + 1] = name end
+  end
+  table.sort(exact)
+  return sbpl.filters("global-name", exact), prefixes[1] and sbpl.filters("global-name-prefix", prefixes)
+end
+
+--- Says what the system gives.
+---@param text table of backends/seatbelt.lua
+---@param profile table
+function base.system(text, profile)
+  text:section("The system")
+  for _, rule in ipairs(base.RULES) do text:say(rule) end
+  text:allow("mach-lookup", services(profile))
+  text:allow("sysctl-read", sbpl.filters("sysctl-name", base.SYSCTLS),
+    sbpl.filters("sysctl-name-prefix", base.SYSCTL_PREFIXES))
+  if profile.macos.appleEvents then text:allow("appleevent-send lsopen") end
+end
+
+--- Says that pseudo-terminals can be used, behind the files: those of others are closed by plain permissions.
+---@param text table of backends/seatbelt.lua
+function base.terminals(text)
+  local both = sbpl.filter("literal", "/dev/ptmx") .. " " .. sbpl.filter("regex", "^/dev/ttys[0-9]")
+  text:section("Pseudo-terminals")
+  text:allow("pseudo-tty")
+  text:allow("file-read* file-ioctl", both)
+  text:allow("file-write-data", both)
+end
 
 return base

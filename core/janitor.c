@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,12 +11,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
+#include "core/namespaces.h"
 #include "core/origins.h"
 #include "core/setup.h"
 #include "core/system.h"
@@ -25,9 +24,6 @@
 #define SHARED_SIZE (256UL << 20)
 #define LARGE 65536
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
-#define NAMESPACES                                                   \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
-	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 struct shared *shared_new(void)
 {
@@ -74,57 +70,11 @@ struct janitor {
 	struct holdings held;
 };
 
-static int write_map(pid_t pid, const char *name,
-		     const struct id_extent *extents, size_t count,
-		     struct failure *failure)
-{
-	char path[64], text[4096];
-	size_t used = 0;
-	int error;
-
-	for (size_t i = 0; i < count && used < sizeof(text) - 48; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%u %u %u\n", extents[i].first,
-					 extents[i].first, extents[i].count);
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	error = sys_missing("map") ? -EPERM : sys_write_file(path, text);
-	return error ? failure_set(failure, -error,
-				   "cannot write the %s of "
-				   "the user namespace",
-				   name)
-		     : 0;
-}
-
-static int write_maps(const struct plan *plan, pid_t pid,
-		      struct failure *failure)
-{
-	char path[64];
-	int error;
-
-	snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)pid);
-	error = sys_write_file(path, "deny");
-	if (error)
-		return failure_set(failure, -error, "cannot write %s", path);
-	error = write_map(pid, "uid_map", plan->id.uids, plan->id.uid_count,
-			  failure);
-	return error ? error
-		     : write_map(pid, "gid_map", plan->id.gids,
-				 plan->id.gid_count, failure);
-}
-
 static int clone_child(struct janitor *janitor, int control, int setup,
 		       struct failure *failure)
 {
-	struct clone_args args = {
-		.flags = NAMESPACES | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&janitor->pidfd,
-		.exit_signal = SIGCHLD,
-	};
-	long pid;
+	pid_t pid = namespaces_clone(NAMESPACES_ALL, &janitor->pidfd);
 
-	if (sys_missing("userns"))
-		return failure_set(failure, EPERM, "cannot make namespaces");
-	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
 		/* End of file must reach the others when we die. */
 		close(janitor->host);
@@ -132,8 +82,8 @@ static int clone_child(struct janitor *janitor, int control, int setup,
 		setup_run(janitor->shared, control, setup);
 	}
 	if (pid < 0)
-		return failure_set(failure, errno, "cannot make namespaces");
-	janitor->pid = (pid_t)pid;
+		return failure_set(failure, -pid, "cannot make namespaces");
+	janitor->pid = pid;
 	janitor->shared->init = janitor->pid;
 	return 0;
 }
@@ -172,8 +122,8 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 	janitor->child = pair[0];
 	error = clone_child(janitor, control, pair[1], failure);
 	if (!error)
-		error = write_maps(&janitor->shared->plan, janitor->pid,
-				   failure);
+		error = namespaces_map(&janitor->shared->plan.id, janitor->pid,
+				       failure);
 	if (!error)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	leave(janitor);

@@ -183,6 +183,7 @@ struct socket_table {
  * @on: it tells the host process of denied writes and refused calls
  * @reads: of denied reads as well
  * @asks: of opens that are likely denied it asks, and the call waits
+ * @connects: it tells of connections that would leave a network without exit
  * @learns: instead it tells of all that is written, and with @reads read
  * @needed: a run where that can't be done is a failure
  */
@@ -190,6 +191,7 @@ struct watch_table {
 	bool on;
 	bool reads;
 	bool asks;
+	bool connects;
 	bool learns;
 	bool needed;
 };

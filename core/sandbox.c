@@ -38,14 +38,15 @@ static void advise(struct failure *failure)
 			"apparmor_restrict_unprivileged_userns") == 1)
 		cure = "AppArmor restricts user namespaces here "
 		       "(kernel.apparmor_restrict_unprivileged_userns=1): "
-		       "install the profile that tools/quickstart offers, or "
-		       "set the sysctl to 0";
+		       "load srt-lua's profile, srt-lua doctor says how";
 	else if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		cure = "set the sysctl kernel.unprivileged_userns_clone to 1";
 	else if (read_number("/proc/sys/user/max_user_namespaces") == 0)
 		cure = "raise the sysctl user.max_user_namespaces";
 	else if (failure->error == ENOSYS)
-		cure = "Linux 5.15 or newer is needed";
+		cure = "Linux 5.15 or newer is needed, and in a container no "
+		       "seccomp profile that refuses it (Docker's does): "
+		       "srt-lua doctor tells which it is";
 	else
 		cure = "in a container, a seccomp or LSM profile may refuse "
 		       "namespaces or /proc may be masked: for Docker try "

@@ -169,9 +169,8 @@ static int make_watch(const struct plan *plan, const struct mounts *mounts,
 	return error;
 }
 
-/* What every plan has; the host process loads the policy meanwhile. */
-static int begin(const struct plan *plan, int setup, struct mounts *mounts,
-		 struct failure *failure)
+int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
+		struct failure *failure)
 {
 	int fd, error = network_up();
 
@@ -201,7 +200,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	const struct plan *plan = &shared->plan;
 	struct mounts mounts = { 0 };
 	owned_fd int masks = -1;
-	int error = begin(plan, setup, &mounts, failure);
+	int error = setup_begin(plan, setup, &mounts, failure);
 
 	if (error)
 		return error;

@@ -140,6 +140,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.sandbox", luaopen_srt_c_sandbox);
 	preload(L, "srt.c.proxy", luaopen_srt_c_proxy);
 	preload(L, "srt.c.tls", luaopen_srt_c_tls);
+	preload(L, "srt.c.probe", luaopen_srt_c_probe);
 	preload(L, "srt.c.process", luaopen_srt_c_process);
 	preload(L, "srt.c.publish", luaopen_srt_c_publish);
 	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);

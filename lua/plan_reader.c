@@ -323,6 +323,7 @@ static void read_watch(struct plan_reader *r, int index,
 	watch->on = true;
 	watch->reads = flag_at(r, index, "reads");
 	watch->asks = flag_at(r, index, "asks");
+	watch->connects = flag_at(r, index, "connects");
 	watch->learns = flag_at(r, index, "learns");
 	watch->needed = flag_at(r, index, "needed");
 }

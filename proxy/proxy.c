@@ -103,10 +103,15 @@ void proxy_refused(const struct client *client, const char *what,
 {
 	const struct proxy *proxy = client->proxy;
 	const struct exchange *exchange = client->exchange;
+	const struct inner *inner = client->inner;
 
+	/* Between the requests of a tunnel it is about the tunnel. */
 	if (proxy->hooks.refused && !proxy->closing)
-		proxy->hooks.refused(proxy->hooks.context, what, exchange->host,
-				     exchange->request.port, reason);
+		proxy->hooks.refused(proxy->hooks.context, what,
+				     exchange ? exchange->host : inner->host,
+				     exchange ? exchange->request.port
+					      : inner->port,
+				     reason);
 }
 
 static void set_defaults(struct proxy_limits *limits)

@@ -173,8 +173,11 @@ struct proxy_verdict {
  *	resolved address, the address that passed is the one that is dialled.
  *	The text is borrowed until the next call.
  * @refused: the policy kept from an allowed destination: what it resolved to
- *	("address"), or a tunnel that nobody can read ("tunnel"); for reports,
- *	may be NULL. The client is answered whatever becomes of it.
+ *	("address"), or a tunnel that nobody can read ("tunnel"); or the TLS
+ *	handshake failed, since the client did not take our certificate, say
+ *	("tls-client"), or the server's can't be trusted ("tls-server"), @reason
+ *	then says what they did; for reports, may be NULL.
+ *	The client is answered whatever becomes of it.
  * @log: one readable line for --debug; NULL when nobody listens
  *
  * Refusals of the proxy's own carry X-Proxy-Error: bad-request (the client's

@@ -78,9 +78,9 @@ static inline bool socks_starts(char byte)
  * @data, @size: what came and was not used yet
  * @used: out: bytes of it that are done with; 0 with SOCKS_MORE
  *
- * Without a @login any user name and password will do. Commands other than CONNECT, unknown
- * address types, a reserved byte that is not zero and hosts that are none are
- * refused with a whole reply.
+ * Without a @login any user name and password will do. Commands other than
+ * CONNECT, unknown address types, a reserved byte that is not zero and hosts
+ * that are none are refused with a whole reply.
  */
 enum socks_step socks_next(struct socks *socks, const char *data, size_t size,
 			   size_t *used);

@@ -106,10 +106,11 @@ end
 ---Puts another policy in the place of the one in force: the one way in which a running policy changes, be it by
 ---`--control-fd`, `--watch` or a session.
 ---
----In force at once, for all that is decided from then on: the network lists and callbacks, the resolved-address check,
----the parent and mitm proxy, tlsTerminate.excludeDomains, ignoreViolations and onViolation. What was asked before ends by
----the old policy, in its own box, but a host that the new lists deny is not reached any more: open connections to it are
----reset, those to others stay. All else of a policy is in the sandbox already and holds as it was when the run began.
+---In force at once, for all that is decided from then on: the network lists and callbacks, the resolved-address
+---check, the parent and mitm proxy, tlsTerminate.excludeDomains, ignoreViolations and onViolation. What was asked
+---before ends by the old policy, in its own box, but a host that the new lists deny is not reached any more: open
+---connections to it are reset, those to others stay. All else of a policy is in the sandbox already, and holds as it
+---was when the run began.
 ---@param fresh srt.session of session.resolve with options.live; not used again
 ---@return string[] held keys of what differs from the run's beginning, and is not in force
 ---@return integer cut how many connections were reset

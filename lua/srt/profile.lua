@@ -133,34 +133,6 @@ local function published(values)
   return out
 end
 
----By which other proxies connections leave.
-local function ways_out(self, values, out)
-  local parent = {}
-  for _, name in ipairs({ "http", "https", "noProxy" }) do
-    parent[name] = scalar(values, "network.parentProxy." .. name)
-  end
-  local socket, domains = values["network.mitmProxy.socketPath"], values["network.mitmProxy.domains"]
-  if socket and domains then
-    local path, reason = require("srt.paths").expand(socket.value, self.ctx)
-    if not path then self:problem(socket.origin, reason) end
-    out.mitm = { socket = path, rules = rules(values, "network.mitmProxy.domains", "allow"), origin = socket.origin }
-  elseif socket or domains then
-    self:problem((socket or domains).origin, "network.mitmProxy takes both socketPath and domains")
-  end
-  out.ports = { http = math.tointeger(scalar(values, "network.httpProxyPort")),
-    socks = math.tointeger(scalar(values, "network.socksProxyPort")) }
-  out.enabled = out.enabled or out.ports.http ~= nil or out.ports.socks ~= nil
-  -- The environment is of no concern where nothing leaves.
-  if out.enabled then
-    local found, problem = require("srt.route").parent(parent, self.ctx.env or {})
-    if problem then
-      local v = values["network.parentProxy.http"] or values["network.parentProxy.https"]
-      self:problem(v and v.origin or { key = "network.parentProxy" }, problem)
-    end
-    out.parent = found
-  end
-end
-
 local function network(self, values)
   local reasons = values["network.deniedDomainReasons"]
   local out = {
@@ -179,7 +151,7 @@ local function network(self, values)
   }
   -- What may be replaced while the command runs may come to allow something.
   out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
-  ways_out(self, values, out)
+  require("srt.ways").resolve(self, values, out, rules)
   local asks = values["network.decideConnect"] ~= nil
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
   if self.ctx.live and out.transparent then out.transparent.eager = true end

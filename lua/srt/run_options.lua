@@ -122,7 +122,8 @@ local function take_policy(options, word)
   return first
 end
 
-local KNOWN = { valued = VALUED, flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch" }, word = take_policy }
+local KNOWN = { valued = VALUED, word = take_policy,
+  flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch" } }
 
 --- Reads the arguments of `run`.
 ---@return table? options {policy, command, keep, publish, debug} or {help = true}

@@ -122,10 +122,10 @@ end
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?} learner: of
---- srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as srt.policy takes it,
---- and the file it was read from; in both path is only the name; live: true where it may be replaced while a command
---- runs, "update" where it replaces one
+---@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?}
+--- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
+--- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
+--- replaced while a command runs, "update" where it replaces one
 ---@return srt.session? session without rules; files = what was read for it
 ---@return table[]? problems
 ---@return string[]? files that were read all the same

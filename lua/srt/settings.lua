@@ -67,7 +67,9 @@ function settings.defaults(facts, value)
   local list = {}
   for _, name in ipairs(WRITABLE) do
     local path = paths.expand(name, facts)
-    if path and sys.stat(path) and not denied(value, path, facts) then list[#list + 1] = { path = path, literal = true } end
+    if path and sys.stat(path) and not denied(value, path, facts) then
+      list[#list + 1] = { path = path, literal = true }
+    end
   end
   return { filesystem = { allowWrite = list } }
 end

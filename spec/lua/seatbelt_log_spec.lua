@@ -54,7 +54,8 @@ describe("the log of macOS", function()
       local message = "Sandbox: bash(12) deny(1) file-write-create /x"
       -- Of the compact style nobody can tell where a record ends.
       local more = style == "ndjson" and "\n" .. TAG .. "\nmore" or ""
-      for _, other in ipairs { message, message .. "\nsrt-lua-other", message .. "\n" .. TAG .. "0", message .. more, "hello\n" .. TAG, "Sandbox: x(1) allow(1) file-read-data /x\n" .. TAG } do
+      for _, other in ipairs { message, message .. "\nsrt-lua-other", message .. "\n" .. TAG .. "0", message .. more,
+        "hello\n" .. TAG, "Sandbox: x(1) allow(1) file-read-data /x\n" .. TAG } do
         assert.equal(0, #store_of({ other }, style):list(), other)
       end
     end)

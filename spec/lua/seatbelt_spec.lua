@@ -182,7 +182,7 @@ describe("profiles for macOS", function()
   it("mean what the decisions say, for random policies", function()
     local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
     math.randomseed(seed)
-    for round = 1, LONG and 5000 or 30 do
+    for round = 1, LONG and 2000 or 30 do
       local policy = random_policy(everything)
       local ok, message = pcall(check_policy, policy)
       if not ok then

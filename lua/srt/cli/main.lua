@@ -12,7 +12,7 @@ local COMMANDS = {
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
-  { "doctor", "clean up after runs that were killed" },
+  { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
 
 local KNOWN = {}

@@ -79,9 +79,11 @@ local function tell(ctx, lines, prefix)
 end
 
 -- When nothing of the run lives any more.
-local function close_state(ctx, state)
+local function close_state(ctx, state, reporter)
   require("srt.c.tidy").close(state.handle.fd)
-  tell(ctx, require("srt.aftermath").close(state.handle.path, state.record, state.rules))
+  local lines, denied = require("srt.aftermath").close(state.handle.path, state.record, state.rules)
+  tell(ctx, lines)
+  for _, event in ipairs(denied or {}) do reporter:add(event) end
   require("srt.state").leave(state.folders, state.handle.folder)
 end
 
@@ -219,7 +221,7 @@ function run.start(options, ctx)
   if options.learner then options.learner:listen(reporter) end
   local status = state and execute(ctx, options, sandbox, loaded, plan, say, reporter) or fail(ctx, message)
   sandbox:close()
-  if state then close_state(ctx, state) end
+  if state then close_state(ctx, state, reporter) end
   ctx.err(reporter:close(ctx.tty))
   return status
 end
