@@ -59,7 +59,7 @@ local function edits_refused(asked, decision)
     if not taken[name] then
       return ("network.filterRequest changes the header %s, which the proxy in front does not take from here")
         :format(name)
-    elseif asked.front.keeps and not values[name] then
+    elseif asked.front.keeps and (values[name] or "") == "" then
       return ("network.filterRequest removes the header %s, which Caddy can't be told"):format(name)
     end
   end

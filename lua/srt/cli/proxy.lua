@@ -102,7 +102,7 @@ function proxy.parse(args)
       end
     end
   end
-  options.command = {}
+  options.command = { "srt-lua", "proxy" } -- as violations and callbacks have it
   return options
 end
 
