@@ -167,6 +167,7 @@ end
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
+---@return table? options of the command's filter (backends.seccomp)
 function namespaces.compile(profile, rules, ctx)
   local plan = { backend = "namespaces", cwd = ctx.cwd, tempDir = rules.tempDir, keepFds = ctx.keepFds or {} }
   for name, value in pairs(ctx.identity) do plan[name] = value end
@@ -210,7 +211,7 @@ function namespaces.compile(profile, rules, ctx)
   if plan.listen[1] then
     plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
   end
-  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
+  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.closeProc,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
     learns = watch and watch.learns or nil }
   plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
@@ -233,7 +234,7 @@ function namespaces.compile(profile, rules, ctx)
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)
-  return plan
+  return plan, nil, options
 end
 
 return namespaces

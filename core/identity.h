@@ -43,4 +43,8 @@ struct identity {
  */
 int identity_read(struct identity *out);
 
+/** identity_alone() - the caller's own ids are all there are, nothing is kept
+ */
+void identity_alone(struct identity *id);
+
 #endif

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "core/bwrap.h"
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
@@ -22,6 +23,9 @@
 #include "core/system.h"
 
 #define SHARED_SIZE (256UL << 20)
+/* Far from where programs, libraries and stacks are, for PID 1 in a bubblewrap,
+ * which maps it anew: there it has to lie at the same place. */
+#define SHARED_AT ((void *)(UINT64_C(0x30) << 40))
 #define LARGE 65536
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
 
@@ -29,7 +33,7 @@ struct shared *shared_new(void)
 {
 	/* Pages come as they are touched. */
 	struct shared *shared =
-		mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE,
+		mmap(SHARED_AT, SHARED_SIZE, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (shared == MAP_FAILED)
@@ -67,6 +71,7 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
+	struct bwrap bwrap;
 	struct holdings held;
 };
 
@@ -91,7 +96,8 @@ static int clone_child(struct janitor *janitor, int control, int setup,
 /* Its own session: what ends the caller's job does not end the cleaning. */
 static void leave(struct janitor *janitor)
 {
-	int keep[] = { janitor->host, janitor->child, janitor->pidfd };
+	int keep[] = { janitor->host, janitor->child, janitor->pidfd,
+		       janitor->bwrap.info, janitor->bwrap.errors };
 
 	prctl(PR_SET_NAME, "srt-lua-janitor");
 	setsid();
@@ -120,6 +126,15 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
 	janitor->child = pair[0];
+	if (janitor->shared->plan.bwrap.program) {
+		janitor->pid =
+			bwrap_clone(janitor->shared, janitor->host, control,
+				    pair, &janitor->pidfd, &janitor->bwrap);
+		leave(janitor);
+		return janitor->pid < 0 ? failure_set(failure, -janitor->pid,
+						      "cannot start bubblewrap")
+					: 0;
+	}
 	error = clone_child(janitor, control, pair[1], failure);
 	if (!error)
 		error = namespaces_map(&janitor->shared->plan.id, janitor->pid,
@@ -140,6 +155,18 @@ static bool await_order(const struct janitor *janitor, enum message_kind kind)
 	       message.kind == kind;
 }
 
+/* It begins once what its arguments name is there, and is PID 1's parent. */
+static int await_bwrap(struct janitor *janitor, struct failure *failure)
+{
+	int error = bwrap_masks(&janitor->shared->plan, failure);
+
+	if (!error)
+		error = hand_on(janitor, MESSAGE_MAPS, -1);
+	return error ? error
+		     : bwrap_await(&janitor->bwrap, janitor->pidfd,
+				   &janitor->shared->init, failure);
+}
+
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
@@ -147,7 +174,9 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	int error;
 
 	error = holdings_make(plan, &janitor->held, failure);
-	if (!error && plan->id.root_caller)
+	if (!error && plan->bwrap.program)
+		error = await_bwrap(janitor, failure);
+	else if (!error && plan->id.root_caller)
 		error = mounts_masks(plan, &masks, failure);
 	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
@@ -184,6 +213,8 @@ static void end_all(const struct janitor *janitor)
 		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
+	if (janitor->shared->plan.bwrap.program)
+		bwrap_end(&janitor->bwrap);
 	holdings_remove(&janitor->shared->plan, &janitor->held);
 }
 
@@ -207,7 +238,11 @@ static void stand_in(const struct janitor *janitor)
 _Noreturn void janitor_main(struct shared *shared, int host, int control)
 {
 	struct janitor janitor = {
-		.shared = shared, .host = host, .child = -1, .pidfd = -1
+		.shared = shared,
+		.host = host,
+		.child = -1,
+		.pidfd = -1,
+		.bwrap = { .info = -1, .errors = -1, .init = -1 },
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
@@ -216,12 +251,15 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 		error = -ECANCELED;
 	else if (!error)
 		error = prepare(&janitor, &message.failure);
+	if (!error)
+		await_end(&janitor);
+	/* What failed before PID 1 was there. */
+	if (!error && shared->plan.bwrap.program)
+		error = bwrap_failure(&janitor.bwrap, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "cannot start");
 		(void)sys_send(host, &message, sizeof(message), NULL, 0);
-	} else {
-		await_end(&janitor);
 	}
 	end_all(&janitor);
 	stand_in(&janitor);

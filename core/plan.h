@@ -233,6 +233,25 @@ struct redirect {
 };
 
 /**
+ * struct plan_bwrap - bubblewrap makes namespaces and mounts
+ * @program: its path; NULL where we make them
+ * @arguments: all but those that name descriptors
+ * @masks: folder made on the host for what covers denied reads, which the
+ *	arguments name; removed by the janitor
+ * @rules: of a seccomp program that holds PID 1 as well
+ * @state: a descriptor that holds the state file; PID 1's
+ */
+struct plan_bwrap {
+	const char *program;
+	const char **arguments;
+	size_t count;
+	const char *masks;
+	struct seccomp_rule *rules;
+	size_t rule_count;
+	int state;
+};
+
+/**
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
  * @cwd: working directory of the command, in the new root
@@ -247,6 +266,7 @@ struct redirect {
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
  * @redirect: for programs that ignore proxies
+ * @bwrap: where that is the backend
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox, nor a connection to an abstract
  *	socket (Landlock ABI 6)
@@ -274,6 +294,7 @@ struct plan {
 	struct listen_point *listen;
 	size_t listen_count;
 	struct redirect redirect;
+	struct plan_bwrap bwrap;
 	bool landlock;
 	bool scope_signals;
 	const char **writable;

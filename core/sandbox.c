@@ -173,10 +173,28 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	return error;
 }
 
+/*
+ * What was prepared is not for bubblewrap: it makes namespaces by itself, and
+ * may where we must not. A new janitor starts it.
+ */
+static int prepare_bwrap(struct sandbox *sandbox, struct failure *failure)
+{
+	struct shared *shared = sandbox->shared;
+
+	sandbox_close(sandbox);
+	sandbox->shared = shared;
+	identity_alone(&shared->plan.id);
+	return fork_janitor(sandbox, shared, failure);
+}
+
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	int error = order(sandbox, MESSAGE_GO);
+	int error = sandbox->shared->plan.bwrap.program
+			    ? prepare_bwrap(sandbox, failure)
+			    : 0;
 
+	if (!error)
+		error = order(sandbox, MESSAGE_GO);
 	if (!error)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/bwrap.h"
 #include "core/srtlua.h"
 #include "core/system.h"
 #include "lua/api.h"
@@ -210,6 +211,8 @@ int srtlua_main(int argc, char **argv)
 	static lua_State *L;
 	int status;
 
+	if (argc > 1 && !strcmp(argv[1], BWRAP_INSIDE))
+		return bwrap_inside(argc, argv);
 	caller_save(&host_caller);
 	status = fill_standard_descriptors();
 	if (status) {

@@ -143,6 +143,7 @@ function aftermath.finish(record, rules)
     local ok, message = tidy.tree(record.temp)
     if not ok then self:say(("the temporary directory %s can't be removed: %s"):format(record.temp, message)) end
   end
+  if record.masks and record.masks:find("/srt%-lua%-%x+%.masks$") then tidy.tree(record.masks) end
   if record.bases[1] then
     self.rules = rules or require("srt.decide_path").restore(record.lists)
     local ok, message = pcall(inspect, self)

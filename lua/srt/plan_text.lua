@@ -44,11 +44,25 @@ local function socket_lines(sockets, say)
   say("unix socket: those that a process inside listens on")
 end
 
+-- An option a line, with what belongs to it.
+local function bwrap_lines(bwrap, say)
+  local line
+  for _, argument in ipairs(bwrap.argv) do
+    if line and argument:sub(1, 2) == "--" then
+      say("bwrap: " .. line)
+      line = nil
+    end
+    line = line and line .. " " .. argument or argument
+  end
+  say("bwrap: " .. line)
+end
+
 --- Calls say with each line.
 ---@param plan table
 ---@param say fun(line: string)
 function plan_text.each(plan, say)
   say("backend: " .. plan.backend)
+  if plan.bwrap then bwrap_lines(plan.bwrap, say) end
   say("working directory: " .. plan.cwd)
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
   say("mount: the sandbox's own /proc and /dev")

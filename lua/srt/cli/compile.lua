@@ -5,11 +5,13 @@ local compile = {}
 compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
-Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
-With --backend seatbelt, or where the policy says so, the profile for macOS's sandbox-exec.
+Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment; for bwrap its arguments as well.
+With --backend seatbelt or windows, or where the policy says so, the profile for macOS's sandbox-exec, or the plan for
+srt-win.exe as JSON.
 ]]
 
-local KNOWN = { auto = true, namespaces = true, seatbelt = true }
+-- Compiled anywhere, run only on their own systems.
+local ELSEWHERE = { seatbelt = true, windows = true }
 
 local function parse(args)
   local options = {}
@@ -36,8 +38,10 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  if options.backend and not KNOWN[options.backend] then
-    return nil, ("the backend %q is not there yet; this version has: namespaces, seatbelt"):format(options.backend)
+  local name = options.backend
+  local _, message = require("srt.backend").get(name and not ELSEWHERE[name] and name or "auto")
+  if message then
+    return nil, message
   end
   return options
 end
@@ -56,6 +60,24 @@ local function text_of(plan)
   plan_text.seccomp(plan, say)
   for _, variable in ipairs(plan.env) do say("env: " .. variable) end
   return table.concat(lines, "\n") .. "\n"
+end
+
+local function for_windows(facts)
+  local paths = require("srt.paths")
+  paths.drives = true
+  local home = require("srt.drives").ours(facts.env.USERPROFILE or "")
+  if home then facts.home = paths.normalize(home) end
+end
+
+local function load(facts, options)
+  local session = require("srt.session")
+  if options.backend == "windows" then for_windows(facts) end
+  local loaded, problems = session.load(facts, options.policy, {})
+  if not options.backend and loaded and loaded.profile.backend == "windows" then
+    for_windows(facts)
+    return session.load(facts, options.policy, {})
+  end
+  return loaded, problems
 end
 
 --- Runs the command.
@@ -79,12 +101,21 @@ function compile.main(args, ctx)
     ctx.err("srt-lua: " .. message .. "\n")
     return 1
   end
-  local loaded, problems = session.load(facts, options.policy, {})
+  -- A policy that says where it is for may hold paths as they are spelled there.
+  local loaded, problems = load(facts, options)
   local plan
-  if loaded and (options.backend or loaded.profile.backend) == "seatbelt" then
+  local kind = loaded and (options.backend or loaded.profile.backend)
+  if kind == "windows" then
+    plan, problems = require("backends.windows").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+      wsl = facts.env.WSL_DISTRO_NAME ~= nil })
+    if plan then
+      ctx.out(require("srt.json").encode(plan) .. "\n")
+      return 0
+    end
+  elseif kind == "seatbelt" then
     plan = for_seatbelt(loaded, facts)
   elseif loaded then
-    local backend = require("backends.namespaces")
+    local backend = require("srt.backend").get(kind)
     plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
       features = facts.features, identity = require("srt.c.sandbox").identity(),
       binary = require("srt.c.sys").realpath("/proc/self/exe"),

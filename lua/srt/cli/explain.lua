@@ -122,7 +122,8 @@ local function judge_of(ctx, facts, file)
   local loaded, problems = session.load(facts, file, { lint = true, tempDir = temp })
   if not loaded then return nil, report.text(problems, ctx.tty) end
   local plan
-  plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+  local backend = require("srt.backend").get(loaded.profile.backend)
+  plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = require("srt.c.sandbox").identity() })
   if not plan then return nil, "srt-lua: " .. message .. "\n" end
   return asker_of(loaded, judge.new(loaded.rules, plan)), report.text(loaded.profile.unenforced, ctx.tty)

@@ -38,7 +38,7 @@ local function status_of(ctx, command, kind, value)
 end
 
 -- The plan of a policy that was loaded; or nil and what to say.
-local function plan_of(options, facts, temp, identity, loaded)
+local function plan_of(options, facts, temp, identity, loaded, folders)
   local tls = loaded.profile.network.tls
   local files, why
   if tls then
@@ -47,7 +47,8 @@ local function plan_of(options, facts, temp, identity, loaded)
     files, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
     if not files then return nil, "network.tlsTerminate: " .. why end
   end
-  local plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+  local backend = require("srt.backend").get(options.backend or loaded.profile.backend)
+  local plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, stateFolders = folders,
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready, files = files })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
@@ -63,8 +64,8 @@ end
 -- The state file, before anything is made that it lists.
 local function open_state(folders, loaded, plan)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
-  local record = { temp = plan.tempDir, places = plan.placeholders, home = found.home, bases = found.bases,
-    settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+  local record = { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
+    home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
     lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
   local handle, message = require("srt.state").create(folders, record)
   if not handle then return nil, message end
@@ -157,7 +158,10 @@ local function prepare(ctx, options, sandbox)
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
-  if loaded.profile.backend == "seatbelt" then return nil, ours(require("backends.seatbelt").ELSEWHERE) end
+  local elsewhere = loaded.profile.backend
+  if elsewhere == "windows" or elsewhere == "seatbelt" then
+    return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
+  end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
@@ -167,7 +171,7 @@ local function prepare(ctx, options, sandbox)
   end
   if message then return nil, ours(message) end
   local plan
-  plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded)
+  plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded, folders)
   if not plan then return nil, ours(message) end
   if loaded.profile.strict and not (plan.landlock and plan.scopeSignals) then
     return nil, ours("strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
