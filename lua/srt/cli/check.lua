@@ -43,7 +43,9 @@ local function parse(args)
 end
 
 local function row(what, where)
-  return ("  %-48s %s"):format(report.plain(what), report.plain(where or ""))
+  what = report.plain(what)
+  -- Where the column is too narrow a wider gap tells the two apart.
+  return ("  %-48s %s"):format(#what > 48 and what .. " " or what, report.plain(where or ""))
 end
 
 local function row_of(item) return row(item.what, item.where) end

@@ -256,7 +256,7 @@ end
 function proxy.main(args, ctx)
   local options, message = proxy.parse(args)
   if not options then
-    ctx.err("srt-lua: proxy: " .. message .. "\n" .. proxy.USAGE)
+    ctx.err(require("srt.report").usage("srt-lua proxy", message, proxy.USAGE))
     return FAILED
   elseif options.help then
     ctx.out(proxy.USAGE)
