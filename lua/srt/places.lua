@@ -86,7 +86,7 @@ function places.hold(rules, entry, missing, whole)
   if not can_make(rules, paths.parent(missing)) or rules.placeholders[missing] then return end
   if NEVER_HELD[missing:match("[^/]*$")] then
     rules:note(entry, "does not exist, and its place is not held since that would break git: what a command makes "
-      .. "there is not protected", true)
+      .. "there is not protected, unless filesystem.createGuard is \"supervisor\"", true)
     return
   end
   rules.placeholders[missing] = entry

@@ -96,9 +96,20 @@ function plan_text.each(plan, say)
   if #plan.listen == 0 then say("network: loopback only") end
 end
 
+-- By arguments there are very many: a call is one line.
+local function agent_lines(notify, say)
+  local always, seen = {}, {}
+  for _, rule in ipairs(notify) do always[rule.call] = always[rule.call] or #rule.args == 0 end
+  for _, rule in ipairs(notify) do
+    local call = rule.call
+    if not seen[call] then say(("seccomp: %s → the agent%s"):format(call, always[call] and "" or " by arguments")) end
+    seen[call] = true
+  end
+end
+
 --- The seccomp rules, one line each.
 function plan_text.seccomp(plan, say)
-  for _, rule in ipairs(plan.notify or {}) do say("seccomp: " .. rule.call .. " → the agent") end
+  agent_lines(plan.notify or {}, say)
   for _, rule in ipairs(plan.seccomp) do
     local args = {}
     for i, arg in ipairs(rule.args) do args[i] = argument_text(arg) end

@@ -102,7 +102,9 @@ local function load_preset(self, name, origin, depth)
     unknown_preset(self, name, fault or "it returns no table", origin)
   else
     self.names[#self.names + 1] = name
-    add_layer(self, value, source.document(file, nil, self.read), "", depth)
+    local doc = source.document(file, nil, self.read)
+    doc.preset = true
+    add_layer(self, value, doc, "", depth)
   end
   self.open[name] = nil
 end

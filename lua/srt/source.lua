@@ -167,7 +167,7 @@ function source.origin(doc, key, holder, field, literal)
     local lines = holder and doc.places.lines[holder]
     return { file = doc.file, key = key, line = lines and lines[field] or nil }
   end
-  local origin = setmetatable({ file = doc.file, key = key }, lazy)
+  local origin = setmetatable({ file = doc.file, key = key, preset = doc.preset }, lazy)
   if type(literal) == "string" then
     searches[origin] = { doc = doc, kind = "strings", text = literal }
   else

@@ -286,6 +286,19 @@ class Options(BadInput):
                          "COMMAND ARG…]\nsrt-lua run --help tells more\n", self.run_srt(["run", "--bogus"]).err)
 
     @as_everyone
+    def test_check_and_compile_are_readable(self):
+        policy = self.policy('{ extends = { "no-system-secrets" }, network = { allowedDomains = { "a.test" } }, '
+                             'filesystem = { denyRead = { "/nothing" } } }')
+        got = self.run_srt(["check", policy]).out
+        self.assertIn("/nothing does not exist", got)
+        self.assertNotRegex(got, "no-system-secrets.*does not exist", "a list for all machines")
+        self.assertRegex(got, "ignore proxy variables: .*  network.transparent\n")
+        lines = [line for line in self.run_srt(["compile", policy]).out.splitlines() if line.startswith("seccomp: ")]
+        self.assertIn("seccomp: openat → the agent by arguments", lines)
+        self.assertIn("seccomp: mkdir → the agent", lines)
+        self.assertEqual(sorted(set(lines)), sorted(lines))
+
+    @as_everyone
     def test_no_program_name(self):
         code = ("import ctypes, sys\nnothing = (ctypes.c_char_p * 1)(None)\n"
                 "ctypes.CDLL(None).execve(sys.argv[1].encode(), nothing, nothing)")

@@ -363,8 +363,12 @@ class Shown(Violations):
                                   r"\? x          \[31m: denied  \[\?\]\n$")
         got = self.run_srt(["violations", "--json", self.file])
         self.assertEqual(["connect", "x"], [json.loads(line)["kind"] for line in got.out.splitlines()])
-        for arguments, code in ((["--nosuch"], 2), (["a", "b"], 2), (["/nosuch"], 1), (["--help"], 0)):
-            self.assertEqual(code, self.run_srt(["violations", *arguments]).code, arguments)
+        for arguments, code, word in ((["--nosuch"], 2, "--nosuch"), (["a", "b"], 2, "one file"), (["--help"], 0, ""),
+                                      (["/nosuch"], 1, "/nosuch can't be read: No such file"),
+                                      (["/"], 1, "it is a directory"), (["/etc/passwd"], 1, "has no violations in it")):
+            got = self.run_srt(["violations", *arguments])
+            self.assertEqual(code, got.code, got)
+            self.assertIn(word, got.err)
 
     @as_everyone
     def test_followed(self):

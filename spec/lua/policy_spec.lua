@@ -223,7 +223,7 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    'backend = "seatbelt"', "limits = { loadBytes = 5 }",
+    'network = { allowAllDomains = true }', "limits = { loadBytes = 5 }",
   }
   for _, text in ipairs(later) do
     it("are listed: " .. text, function()

@@ -69,9 +69,15 @@ end
 local Reader = {}
 Reader.__index = Reader
 
+local function show(self, line)
+  local text = violations.shown(line, self.json)
+  if not text then self.foreign = true else self.known = true end
+  return text
+end
+
 -- While only the last lines are wanted, they are kept for the time when it is known which these are.
 local function take(self, line)
-  if not self.last then return violations.shown(line, self.json) end
+  if not self.last then return show(self, line) end
   if self.last > 0 then self.kept[self.seen % self.last + 1] = line end
   self.seen = self.seen + 1
 end
@@ -80,7 +86,7 @@ end
 local function show_kept(self)
   local shown = {}
   for i = math.max(0, self.seen - self.last), self.seen - 1 do
-    shown[#shown + 1] = violations.shown(self.kept[i % self.last + 1], self.json)
+    shown[#shown + 1] = show(self, self.kept[i % self.last + 1])
   end
   self.last, self.kept = nil, {}
   return not shown[1] or self.out(table.concat(shown))
@@ -107,9 +113,11 @@ local function drain(self)
 end
 
 local function open(self, path)
-  local st, handle = sys.stat(path), nil
-  if st and st.type ~= "dir" then handle = io.open(path, "rb") end
-  if not handle then return false end
+  local st, why = sys.stat(path)
+  if st and st.type == "dir" then return false, "it is a directory" end
+  local handle
+  if st then handle, why = io.open(path, "rb") end
+  if not handle then return false, (why:gsub("^.*: ", "")) end
   if self.handle then self.handle:close() end
   self.handle, self.path, self.id, self.at, self.rest = handle, path, st.dev .. ":" .. st.ino, 0, ""
   return true
@@ -155,6 +163,11 @@ local function finder(ctx)
   end
 end
 
+local function fail(ctx, path, what)
+  ctx.err(("srt-lua: violations: %s %s\n"):format(require("srt.report").plain(path), what))
+  return 1
+end
+
 ---Runs the command.
 ---@param args string[] what follows "violations"
 ---@param ctx table {program, out, err}
@@ -172,12 +185,15 @@ function violations.main(args, ctx)
   local self = setmetatable({ out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0 }, Reader)
   local path = find()
   if path and open(self, path .. ".1") and not drain(self) then return 0 end
-  if path and not open(self, path) then
-    ctx.err(("srt-lua: violations: %s can't be read\n"):format(require("srt.report").plain(path)))
-    return 1
+  if path then
+    local opened, why = open(self, path)
+    if not opened then return fail(ctx, path, "can't be read: " .. why) end
   end
   if path and not drain(self) then return 0 end
   if self.last and not show_kept(self) then return 0 end
+  if options.file and not options.last and self.foreign and not self.known then
+    return fail(ctx, path, "has no violations in it")
+  end
   if options.follow then follow(self, find) end
   return 0
 end
