@@ -127,10 +127,7 @@ local function add_deny(rules, list, entry, resolved)
   elseif resolved.code == "EACCES" then
     rules:note(entry, "can't be looked at by this user, and neither can the command")
   elseif resolved.code == "ENOENT" or resolved.code == "ENOTDIR" then
-    -- A ready-made policy lists what other machines have.
-    if not (entry.origin and entry.origin.preset) then
-      rules:note(entry, "does not exist, so there is nothing to protect")
-    end
+    rules:note(entry, "does not exist, so there is nothing to protect")
   else
     rules.problems[#rules.problems + 1] = { entry = entry, text = ("can't be protected: it can't be looked at (%s)")
       :format(resolved.code) }
