@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "core/bare.h"
+#include "core/descendants.h"
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
@@ -115,20 +117,23 @@ static int write_maps(const struct plan *plan, pid_t pid,
 static int clone_child(struct janitor *janitor, int control, int setup,
 		       struct failure *failure)
 {
+	bool bare = janitor->shared->plan.bare;
 	struct clone_args args = {
-		.flags = NAMESPACES | CLONE_PIDFD,
+		.flags = (bare ? 0 : NAMESPACES) | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&janitor->pidfd,
 		.exit_signal = SIGCHLD,
 	};
 	long pid;
 
-	if (sys_missing("userns"))
+	if (sys_missing("userns") && !bare)
 		return failure_set(failure, EPERM, "cannot make namespaces");
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
 		/* End of file must reach the others when we die. */
 		close(janitor->host);
 		close(janitor->child);
+		if (bare)
+			bare_run(janitor->shared, control, setup);
 		setup_run(janitor->shared, control, setup);
 	}
 	if (pid < 0)
@@ -165,16 +170,20 @@ static int hand_on(const struct janitor *janitor, enum message_kind kind,
 
 static int build(struct janitor *janitor, int control, struct failure *failure)
 {
+	const struct plan *plan = &janitor->shared->plan;
 	int pair[2], error;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
 	janitor->child = pair[0];
+	/* Who is left behind by its parent is ours then. */
+	if (plan->bare && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return failure_set(failure, errno, "cannot be a subreaper");
 	error = clone_child(janitor, control, pair[1], failure);
-	if (!error)
-		error = write_maps(&janitor->shared->plan, janitor->pid,
-				   failure);
-	if (!error)
+	if (!error && !plan->bare)
+		error = write_maps(plan, janitor->pid, failure);
+	failure->unavailable = error && !plan->bare;
+	if (!error && !plan->bare)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	leave(janitor);
 	return error;
@@ -197,7 +206,7 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	int error;
 
 	error = holdings_make(plan, &janitor->held, failure);
-	if (!error && plan->id.root_caller)
+	if (!error && plan->id.root_caller && !plan->bare)
 		error = mounts_masks(plan, &masks, failure);
 	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
@@ -234,6 +243,9 @@ static void end_all(const struct janitor *janitor)
 		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
+	/* While something lives that can't be ended nothing is removed. */
+	if (janitor->shared->plan.bare && descendants_end())
+		return;
 	holdings_remove(&janitor->shared->plan, &janitor->held);
 }
 

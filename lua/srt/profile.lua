@@ -278,7 +278,7 @@ function profile.resolve(policy, ctx)
     nested = scalar(values, "allowNestedUserNamespaces", false),
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
-    backend = scalar(values, "backend", "auto"),
+    backend = scalar(values, "backend", "auto"), weaker = scalar(values, "enableWeakerNestedSandbox", false),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then

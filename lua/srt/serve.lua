@@ -80,6 +80,8 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
     local ok, why = require("srt.termination").serve(proxy, tls, loaded.tls)
     if not ok then return nil, "the proxy can't terminate TLS: " .. why end
   end
+  -- On the host's loopback anybody could knock.
+  if plan.backend == "landlock" then require("srt.c.redirect").admit(sandbox, proxy) end
   local listeners = sandbox:listeners()
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do

@@ -5,7 +5,8 @@ local compile = {}
 compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
-Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment.
+Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment. NAME is namespaces or
+landlock; without it the policy's own counts.
 ]]
 
 local function parse(args)
@@ -33,9 +34,6 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
-  if options.backend and options.backend ~= "namespaces" and options.backend ~= "auto" then
-    return nil, ("the backend %q is not there yet; this version has: namespaces"):format(options.backend)
-  end
   return options
 end
 
@@ -47,6 +45,15 @@ local function text_of(plan)
   plan_text.seccomp(plan, say)
   for _, variable in ipairs(plan.env) do say("env: " .. variable) end
   return table.concat(lines, "\n") .. "\n"
+end
+
+-- The plan that a run would have; or nil and what to say.
+local function plan_of(options, facts, loaded)
+  local backend, message = require("srt.backend").get(options.backend or loaded.profile.backend)
+  if not backend then return nil, message end
+  return backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env, features = facts.features,
+    identity = require("srt.c.sandbox").identity(), binary = require("srt.c.sys").realpath("/proc/self/exe"),
+    files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
 end
 
 --- Runs the command.
@@ -72,13 +79,7 @@ function compile.main(args, ctx)
   end
   local loaded, problems = session.load(facts, options.policy, {})
   local plan
-  if loaded then
-    local backend = require("backends.namespaces")
-    plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
-      features = facts.features, identity = require("srt.c.sandbox").identity(),
-      binary = require("srt.c.sys").realpath("/proc/self/exe"),
-      files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
-  end
+  if loaded then plan, message = plan_of(options, facts, loaded) end
   if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")
