@@ -240,7 +240,7 @@ function landlock.compile(profile, rules, ctx)
     agent = agent }
   plan.seccomp = require("backends.seccomp").rules(options)
   if agent then
-    plan.notify = require("backends.seccomp").notified { lead = true }
+    plan.notify = require("backends.seccomp").notified { lead = true, makes = true }
     if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
   end
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil

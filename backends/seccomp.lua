@@ -184,9 +184,9 @@ end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?} those that make names; those that connect Unix sockets; those that are observed,
+--- lead: boolean?, learns: boolean?, makes: boolean?} those that make names; those that connect Unix sockets; those that are observed,
 --- opens for reading among them; those that connect TCP, where the agent leads it to the proxy; learns: Unix sockets
---- that are refused are told
+--- that are refused are told; makes: TCP sockets are the agent's
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
@@ -199,6 +199,8 @@ function seccomp.notified(options)
   for _, send in ipairs(options.lead and FAST_OPEN or {}) do
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
   end
+  -- They are made for the command, so that they can be connected for it.
+  for _, family in ipairs(options.makes and { AF_INET, AF_INET6 } or {}) do notify("socket", masked(0, family)) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end

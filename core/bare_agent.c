@@ -4,15 +4,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/agent.h"
@@ -21,22 +22,20 @@
 #include "core/origins.h"
 #include "core/system.h"
 
+#define ANSWERED 1 /* or on its way */
+
 /*
  * struct asked - a call with all that it refers to copied
- * @socket: owned, the caller's own open socket
- * @base: owned, the caller's working directory, where that matters; or -1
+ * @made: the socket, where it is one of ours
  */
 struct asked {
-	int socket;
-	int base;
-	int domain;
+	struct bare_socket *made;
 	socklen_t size;
 	union {
 		struct sockaddr_storage storage;
 		struct sockaddr any;
 		struct sockaddr_in v4;
 		struct sockaddr_in6 v6;
-		struct sockaddr_un un;
 	} address;
 };
 
@@ -45,28 +44,62 @@ static pid_t thread_of(const struct bare_agent *agent)
 	return (pid_t)agent->notify.request->pid;
 }
 
-static int take_socket(struct bare_agent *agent, struct asked *asked)
+/* The place of a socket, by the number of its file. */
+static struct bare_socket *place_of(struct bare_agent *agent, uint64_t inode)
 {
-	int fd = (int)agent->notify.request->data.args[0], error;
-	struct notify_caller caller = { 0 };
-	socklen_t size = sizeof(asked->domain);
+	return &agent->sockets[inode % ARRAY_SIZE(agent->sockets)];
+}
 
-	asked->socket = notify_take_fd(thread_of(agent), 0, fd);
-	/* Before Linux 6.9 only processes can be asked. */
-	if (asked->socket == -EINVAL) {
-		error = notify_status(&agent->notify, thread_of(agent),
-				      &caller);
-		if (error)
-			return error;
-		asked->socket =
-			notify_take_fd(thread_of(agent), caller.tgid, fd);
-	}
-	if (asked->socket < 0)
-		return asked->socket;
-	return getsockopt(asked->socket, SOL_SOCKET, SO_DOMAIN, &asked->domain,
-			  &size)
-		       ? -errno
-		       : 0;
+static void forget_socket(struct bare_socket *made)
+{
+	if (made->inode && made->fd >= 0)
+		close(made->fd);
+	made->fd = -1;
+}
+
+/*
+ * One that we have as well, from the beginning: to take it from the caller
+ * later, containers refuse (pidfd_getfd(2)). What was asked for is TCP, or the
+ * filter would have refused it.
+ */
+static int make_socket(struct bare_agent *agent)
+{
+	const struct seccomp_data *data = &agent->notify.request->data;
+	int type = (int)data->args[1];
+	owned_fd int own = socket((int)data->args[0], type | SOCK_CLOEXEC,
+				  (int)data->args[2]);
+	struct bare_socket *made;
+	struct stat st;
+	int copy;
+
+	if (own < 0 || fstat(own, &st))
+		return -errno;
+	copy = fcntl(own, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return -errno;
+	made = place_of(agent, st.st_ino);
+	forget_socket(made);
+	*made = (struct bare_socket){ st.st_ino, steal_fd(&own) };
+	notify_answer_fd(&agent->notify, copy, type & SOCK_CLOEXEC);
+	return ANSWERED;
+}
+
+/* NULL for one that we have not made. */
+static int find_socket(struct bare_agent *agent, struct bare_socket **out)
+{
+	char name[48], link[48] = "";
+	struct bare_socket *made;
+	uint64_t inode;
+
+	snprintf(name, sizeof(name), "%d/fd/%d", (int)thread_of(agent),
+		 (int)agent->notify.request->data.args[0]);
+	if (readlinkat(agent->notify.proc, name, link, sizeof(link) - 1) < 0)
+		return errno == ENOENT ? -EBADF : -errno;
+	if (sscanf(link, "socket:[%" SCNu64, &inode) != 1)
+		return -ENOTSOCK;
+	made = place_of(agent, inode);
+	*out = made->inode == inode ? made : NULL;
+	return 0;
 }
 
 static int copy_address(struct bare_agent *agent, struct asked *asked)
@@ -82,20 +115,6 @@ static int copy_address(struct bare_agent *agent, struct asked *asked)
 	got = notify_read(thread_of(agent), data->args[1], &asked->address,
 			  (size_t)size);
 	return got < 0 ? (int)got : got < size ? -EFAULT : 0;
-}
-
-/* Everything is read here, once. */
-static int copy_call(struct bare_agent *agent, struct asked *asked)
-{
-	int error = take_socket(agent, asked);
-
-	if (error || agent->notify.request->data.nr != SYS_connect)
-		return error;
-	error = copy_address(agent, asked);
-	if (error || asked->domain != AF_UNIX)
-		return error;
-	asked->base = notify_cwd(&agent->notify, thread_of(agent));
-	return asked->base < 0 ? asked->base : 0;
 }
 
 /* As an address of IPv6, whatever it is; "any" means loopback here. */
@@ -160,12 +179,12 @@ static uint16_t find_port(const struct bare_agent *agent,
 }
 
 /* What was noted of a connection that is not made could be another's. */
-static void forget(const struct lead *lead, const struct asked *asked)
+static void forget_origin(const struct lead *lead, const struct asked *asked)
 {
 	struct sockaddr_storage name = { 0 }, to;
 	socklen_t size = sizeof(name);
 
-	if (getsockname(asked->socket, (struct sockaddr *)&name, &size))
+	if (getsockname(asked->made->fd, (struct sockaddr *)&name, &size))
 		return;
 	/* By the family of the listener, not of the socket. */
 	name.ss_family = asked->address.any.sa_family == AF_INET ||
@@ -174,6 +193,15 @@ static void forget(const struct lead *lead, const struct asked *asked)
 				 ? AF_INET
 				 : AF_INET6;
 	(void)origins_take(lead->origins, (struct sockaddr *)&name, &to);
+}
+
+static int domain_of(int socket)
+{
+	int domain = AF_UNSPEC;
+	socklen_t size = sizeof(domain);
+
+	(void)getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+	return domain;
 }
 
 static bool is_there(int socket)
@@ -186,15 +214,37 @@ static bool is_there(int socket)
 	       info.tcpi_state == TCP_ESTABLISHED;
 }
 
+/* The listener's address in the place of the one that was asked for. */
+static int lead_there(const struct lead *lead, struct asked *asked)
+{
+	const int off = 0;
+	int fd = asked->made->fd, error;
+
+	/* Two sockets that both have them could share the port. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off));
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &off, sizeof(off));
+	error = lead_away(lead, fd, &asked->address.storage, &asked->size);
+	if (error)
+		return error;
+	error = connect(fd, &asked->address.any, asked->size) ? -errno : 0;
+	/* On loopback it is there at once, or the listener has no room. */
+	if (error != -EISCONN && error != -EALREADY && !is_there(fd))
+		forget_origin(lead, asked);
+	return error;
+}
+
 static int connect_tcp(const struct bare_agent *agent, struct asked *asked)
 {
 	struct lead lead = { .origins = agent->plan->redirect.origins };
-	const int off = 0;
 	struct in6_addr to;
 	uint16_t port;
 	int error;
 
-	if (asked->address.any.sa_family != asked->domain)
+	if (asked->made->fd < 0)
+		return -EISCONN;
+	if (asked->address.any.sa_family == AF_UNSPEC)
+		return 0;
+	if (asked->address.any.sa_family != domain_of(asked->made->fd))
 		return -EAFNOSUPPORT;
 	if (!normalize(asked, &to))
 		return -EINVAL;
@@ -202,70 +252,62 @@ static int connect_tcp(const struct bare_agent *agent, struct asked *asked)
 	if (!port)
 		return is_loopback(&to) ? -ECONNREFUSED : -ENETUNREACH;
 	lead.port = htons(port);
-	/* Two sockets that both have them could share the port. */
-	(void)setsockopt(asked->socket, SOL_SOCKET, SO_REUSEADDR, &off,
-			 sizeof(off));
-	(void)setsockopt(asked->socket, SOL_SOCKET, SO_REUSEPORT, &off,
-			 sizeof(off));
-	error = lead_away(&lead, asked->socket, &asked->address.storage,
-			  &asked->size);
-	if (error)
-		return error;
-	error = connect(asked->socket, &asked->address.any, asked->size)
-			? -errno
-			: 0;
-	/* On loopback it is there at once, or the listener has no room. */
-	if (error && error != -EISCONN && error != -EALREADY &&
-	    !(error == -EINPROGRESS && is_there(asked->socket)))
-		forget(&lead, asked);
+	error = lead_there(&lead, asked);
+	/* The caller alone has it from now on, so that it ends with its own. */
+	if (!error || error == -EINPROGRESS)
+		forget_socket(asked->made);
 	return error;
 }
 
-/* In a process apart: it may wait, and its path begins where the caller is. */
-static int connect_unix(const struct bare_agent *agent,
-			const struct asked *asked)
+static int serve_connect(struct bare_agent *agent, struct asked *asked)
 {
-	pid_t pid = fork();
-	int error = 0;
+	int error = copy_address(agent, asked);
 
-	if (pid)
-		return pid < 0 ? -errno : 0;
-	if (fchdir(asked->base) ||
-	    connect(asked->socket, &asked->address.any, asked->size))
-		error = -errno;
-	notify_answer(&agent->notify, error);
-	_exit(0);
+	if (!error && !notify_valid(&agent->notify))
+		error = -ESRCH;
+	return error ? error : connect_tcp(agent, asked);
+}
+
+/*
+ * Only with allowAllUnixSockets, whose sockets are no concern of ours. If
+ * meanwhile the number has come to mean another socket, Landlock refuses that a
+ * TCP socket is connected or bound (from ABI 4 on, without which no such plan
+ * is made).
+ */
+static int pass_others(struct bare_agent *agent)
+{
+	struct bare_socket *made = NULL;
+	int error = find_socket(agent, &made);
+
+	if (error || made)
+		return error ? error : -EPERM;
+	notify_continue(&agent->notify);
+	return ANSWERED;
+}
+
+static int serve_one(struct bare_agent *agent)
+{
+	int number = agent->notify.request->data.nr, error;
+	struct asked asked = { 0 };
+
+	if (number == SYS_socket)
+		return make_socket(agent);
+	if (number == SYS_listen)
+		return pass_others(agent);
+	if (number != SYS_connect)
+		return -ENOSYS;
+	error = find_socket(agent, &asked.made);
+	if (!error && !asked.made)
+		return agent->plan->all_sockets ? pass_others(agent) : -EPERM;
+	return error ? error : serve_connect(agent, &asked);
 }
 
 static void serve(struct bare_agent *agent)
 {
-	int number = agent->notify.request->data.nr;
-	struct asked asked = { .socket = -1, .base = -1 };
-	int error = copy_call(agent, &asked);
-	bool later = false;
+	int error = serve_one(agent);
 
-	if (!error && !notify_valid(&agent->notify))
-		error = -ESRCH;
-	else if (!error && number == SYS_listen)
-		error = asked.domain != AF_UNIX ? -EPERM
-			: listen(asked.socket,
-				 (int)agent->notify.request->data.args[1])
-				? -errno
-				: 0;
-	else if (!error && asked.domain == AF_UNIX)
-		later = !(error = connect_unix(agent, &asked));
-	else if (!error && asked.address.any.sa_family != AF_UNSPEC &&
-		 (asked.domain == AF_INET || asked.domain == AF_INET6))
-		error = connect_tcp(agent, &asked);
-	else if (!error)
-		/* Netlink, or the end of a connection: nowhere to. */
-		error = connect(asked.socket, &asked.address.any, asked.size)
-				? -errno
-				: 0;
-	if (!later)
+	if (error != ANSWERED)
 		notify_answer(&agent->notify, error);
-	cleanup_fd_(&asked.socket);
-	cleanup_fd_(&asked.base);
 }
 
 /* Returns the listener, once the command's process has sent it. */
@@ -322,7 +364,5 @@ _Noreturn void bare_agent_run(struct bare_agent *agent, int socket)
 		} else if (fds[2].revents) {
 			fds[2].fd = -1; /* nobody is left to be notified */
 		}
-		while (waitpid(-1, NULL, WNOHANG) > 0 && !fds[0].revents)
-			;
 	}
 }

@@ -114,26 +114,43 @@ static int write_maps(const struct plan *plan, pid_t pid,
 				 plan->id.gid_count, failure);
 }
 
+/* By fork(2), since containers refuse clone3(2). */
+static int fork_bare(struct janitor *janitor, int control, int setup,
+		     struct failure *failure)
+{
+	janitor->pid = fork();
+	if (janitor->pid == 0) {
+		/* End of file must reach the others when we die. */
+		close(janitor->host);
+		close(janitor->child);
+		bare_run(janitor->shared, control, setup);
+	}
+	if (janitor->pid < 0)
+		return failure_set(failure, errno, "cannot fork");
+	janitor->shared->init = janitor->pid;
+	janitor->pidfd = (int)syscall(SYS_pidfd_open, janitor->pid, 0);
+	return janitor->pidfd < 0
+		       ? failure_set(failure, errno, "cannot open a process")
+		       : 0;
+}
+
 static int clone_child(struct janitor *janitor, int control, int setup,
 		       struct failure *failure)
 {
-	bool bare = janitor->shared->plan.bare;
 	struct clone_args args = {
-		.flags = (bare ? 0 : NAMESPACES) | CLONE_PIDFD,
+		.flags = NAMESPACES | CLONE_PIDFD,
 		.pidfd = (uint64_t)(uintptr_t)&janitor->pidfd,
 		.exit_signal = SIGCHLD,
 	};
 	long pid;
 
-	if (sys_missing("userns") && !bare)
+	if (sys_missing("userns"))
 		return failure_set(failure, EPERM, "cannot make namespaces");
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
 		/* End of file must reach the others when we die. */
 		close(janitor->host);
 		close(janitor->child);
-		if (bare)
-			bare_run(janitor->shared, control, setup);
 		setup_run(janitor->shared, control, setup);
 	}
 	if (pid < 0)
@@ -179,11 +196,16 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 	/* Who is left behind by its parent is ours then. */
 	if (plan->bare && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot be a subreaper");
+	if (plan->bare) {
+		error = fork_bare(janitor, control, pair[1], failure);
+		leave(janitor);
+		return error;
+	}
 	error = clone_child(janitor, control, pair[1], failure);
-	if (!error && !plan->bare)
+	if (!error)
 		error = write_maps(plan, janitor->pid, failure);
-	failure->unavailable = error && !plan->bare;
-	if (!error && !plan->bare)
+	failure->unavailable = error;
+	if (!error)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	leave(janitor);
 	return error;

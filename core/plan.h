@@ -258,6 +258,7 @@ struct redirect {
  * @redirect: for programs that ignore proxies
  * @bare: no namespaces: @paths and the filter are all there is; known before all
  *	the rest (core/bare.h)
+ * @all_sockets: @bare: Unix sockets are no concern of ours
  * @paths: @bare: what is allowed, and nothing else is
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox, nor a connection to an abstract
@@ -287,6 +288,7 @@ struct plan {
 	size_t listen_count;
 	struct redirect redirect;
 	bool bare;
+	bool all_sockets;
 	struct landlock_path *paths;
 	size_t path_count;
 	bool landlock;

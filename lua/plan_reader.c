@@ -356,6 +356,7 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	plan->root_read_only = flag_at(r, index, "rootReadOnly");
 	plan->landlock = flag_at(r, index, "landlock");
 	plan->scope_signals = flag_at(r, index, "scopeSignals");
+	plan->all_sockets = flag_at(r, index, "allSockets");
 	plan->paths = list_field(r, index, "paths", read_path,
 				 sizeof(*plan->paths), &plan->path_count);
 	plan->writable =
