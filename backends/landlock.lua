@@ -101,13 +101,13 @@ local function tree_of(rules)
   return root
 end
 
--- What may be said of all that is at a node and below.
+-- What may be said of all that is at a node and below; answers what may be said above it.
 local function common(node, above)
   local own = node.own or above
-  local all = own
-  for _, kid in pairs(node.kids) do all = all & common(kid, own) end
-  node.all = all
-  return all & (node.up or ~0)
+  local kids = ~0
+  for _, kid in pairs(node.kids) do kids = kids & common(kid, own) end
+  node.all = own & kids
+  return (node.up or own) & kids
 end
 
 local Compiler = {}
