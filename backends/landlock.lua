@@ -22,8 +22,7 @@ local DEVICES = { "null", "zero", "full", "random", "urandom", "tty" }
 --- What each ABI of Landlock adds; without it, what is not held. `held` says by what it is held instead.
 landlock.ABI = {
   { abi = 2, lacks = "renaming and linking between two folders always fails (EXDEV)", stricter = true },
-  { abi = 3, lacks = "emptying a file by truncate(2) fails everywhere, and so does opening one for reading with O_TRUNC",
-    stricter = true },
+  { abi = 3, lacks = "truncate(2) always fails, and so does opening a file for reading with O_TRUNC", stricter = true },
   { abi = 4, lacks = "TCP is held by the filter and the agent alone, and nothing can be bound", held = true },
   { abi = 5, lacks = "ioctl(2) on devices that may be opened", held = true },
   { abi = 6, lacks = "signals: a command can end the user's other programs, srt-lua included" },
@@ -115,8 +114,9 @@ Compiler.__index = Compiler
 
 function Compiler:allow(path, mask)
   if mask == 0 then return end
-  if #self.paths == MOST then error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or folders "
-    .. "in the place of what is in them"):format(MOST) }) end
+  if #self.paths == MOST then
+    error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or whole folders"):format(MOST) })
+  end
   self.paths[#self.paths + 1] = { path = path, access = letters(mask) }
 end
 
@@ -166,7 +166,7 @@ local function refusals(profile, ctx)
   if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
   if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
   if profile.network.tls then return "network.tlsTerminate needs files that only mounts can show" end
-  if profile.filesystem.createGuard == "supervisor" then return "filesystem.createGuard = \"supervisor\" is not there" end
+  if profile.filesystem.createGuard == "supervisor" then return "filesystem.createGuard \"supervisor\" is not there" end
   if profile.callbacks.decideOpen[1] then return "filesystem.decideOpen is not there" end
   if profile.nested then return "allowNestedUserNamespaces is not there" end
   if unix and abi < 4 then

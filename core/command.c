@@ -255,8 +255,7 @@ int command_start(const struct confinement *confinement,
 		return -errno;
 	*start = (struct start){ .confinement = confinement,
 				 .report = ends[1],
-				 .keeper = waits ? pair[1]
-						 : confinement->agent,
+				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
 	command->pid = clone_command(start);
 	if (command->pid < 0)

@@ -287,7 +287,8 @@ static int timeout(struct init *init)
 {
 	int due = forward_due(init);
 
-	if (init->remount.names >= 0 || init->plan->bare || (due >= 0 && due < REMOUNT_POLL_MS))
+	if (init->remount.names >= 0 || init->plan->bare ||
+	    (due >= 0 && due < REMOUNT_POLL_MS))
 		return due;
 	return REMOUNT_POLL_MS;
 }

@@ -256,8 +256,8 @@ struct redirect {
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
  * @redirect: for programs that ignore proxies
- * @bare: no namespaces: @paths and the filter are all there is; known before all
- *	the rest (core/bare.h)
+ * @bare: no namespaces: @paths and the filter are all there is; known before
+ *	all the rest (core/bare.h)
  * @all_sockets: @bare: Unix sockets are no concern of ours
  * @paths: @bare: what is allowed, and nothing else is
  * @landlock: write layer is to be there; @writable are its tops

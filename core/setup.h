@@ -5,7 +5,6 @@
 
 #include "core/janitor.h"
 #include "core/message.h"
-#include "core/message.h"
 
 /**
  * setup_run() - build the sandbox around the calling process, then be PID 1

@@ -66,8 +66,8 @@ static int begin_bare(lua_State *L)
 	struct object *object = lua_newuserdatauv(L, sizeof(*object), 0);
 	struct failure failure = { 0 };
 
-	*object = (struct object){ .sandbox = { .janitor = -1,
-						.control = -1 } };
+	*object =
+		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
 	questions_init(&object->questions);
 	luaL_setmetatable(L, SANDBOX);
 	object->shared = shared_new();

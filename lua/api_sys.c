@@ -510,7 +510,7 @@ static int sys_lua_features(lua_State *L)
 		lua_pushstring(L, name.release);
 		lua_setfield(L, -2, "kernel");
 		lua_pushstring(L, sys_missing("machine") ? "another"
-							  : name.machine);
+							 : name.machine);
 		lua_setfield(L, -2, "machine");
 	}
 	return 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of the host state. */
+/* Memory of the Lua states. */
 #include "lua/arena.h"
 
 #include <stdint.h>
@@ -12,9 +12,9 @@
 #define GRAIN 16
 #define FINE 512
 #define MOST (FINE << DOUBLINGS) /* larger ones are malloc's */
-#define DOUBLINGS 7
+#define DOUBLINGS 13
 #define CLASSES (FINE / GRAIN + DOUBLINGS)
-#define PIECE (8UL << 20) /* address space */
+#define PIECE (32UL << 20) /* address space */
 #define HUGE (2UL << 20)
 /* What a usual run takes, and by how much it grows. */
 #define AT_START (1280UL << 10)
@@ -39,8 +39,8 @@ static int new_piece(void)
 	if (piece == MAP_FAILED)
 		return -1;
 	piece += -(uintptr_t)piece % HUGE;
-	/* One fault in place of hundreds; where it can't be had, pages. */
-	(void)madvise(piece, HUGE, MADV_HUGEPAGE);
+	/* One fault in place of hundreds; where they can't be had, pages. */
+	(void)madvise(piece, PIECE, MADV_HUGEPAGE);
 	arena.at = arena.ready = piece;
 	arena.end = piece + PIECE;
 	return 0;

@@ -33,79 +33,8 @@ static bool refuses(struct box *b, size_t grow)
 }
 
 /*
- * What the first of the boxes that are open takes first comes from the arena:
- * loading a small policy then touches no page that is not there yet. It is not
- * used again before that box is closed, so a box never holds much more than its
- * cap.
- */
-#define REGION (64UL << 10)
-
-static struct {
-	char *begin;
-	size_t used;
-	struct box *owner;
-} region;
-
-static void region_open(struct box *b)
-{
-#ifndef __SANITIZE_ADDRESS__ /* it can't see into regions */
-	if (region.owner)
-		return;
-	if (!region.begin)
-		region.begin = arena_alloc(NULL, NULL, 0, REGION);
-	region.owner = region.begin ? b : NULL;
-	region.used = 0;
-#else
-	(void)b;
-#endif
-}
-
-static void region_close(const struct box *b)
-{
-	if (region.owner == b)
-		region.owner = NULL;
-}
-
-static bool in_region(const void *p)
-{
-	return region.begin && (const char *)p >= region.begin &&
-	       (const char *)p < region.begin + REGION;
-}
-
-static void *take(const struct box *b, size_t size)
-{
-	size_t room = (size + 15) & ~(size_t)15;
-	char *block = region.begin + region.used;
-
-	if (region.owner != b || room > REGION - region.used)
-		return malloc(size);
-	region.used += room;
-	return block;
-}
-
-static void give(void *p)
-{
-	if (!in_region(p))
-		free(p);
-}
-
-static void *resize(const struct box *b, void *p, size_t old, size_t size)
-{
-	void *moved;
-
-	if (!p)
-		return take(b, size);
-	if (!in_region(p))
-		return realloc(p, size);
-	if (size <= old)
-		return p;
-	moved = take(b, size);
-	return moved ? memcpy(moved, p, old) : NULL;
-}
-
-/*
  * @osize is a type tag where @p is NULL. Lua relies on shrinking never to
- * fail, so a realloc that does is answered with the old block.
+ * fail, so where that does it is answered with the old block.
  */
 static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 {
@@ -114,7 +43,7 @@ static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 	void *fresh;
 
 	if (nsize == 0) {
-		give(p);
+		arena_alloc(NULL, p, osize, 0);
 		b->used -= old;
 		return NULL;
 	}
@@ -124,7 +53,7 @@ static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 			b->left -= REFUSAL_COST;
 		return NULL;
 	}
-	fresh = resize(b, p, old, nsize);
+	fresh = arena_alloc(NULL, p, osize, nsize);
 	if (!fresh) {
 		if (nsize > old)
 			return NULL;
@@ -150,12 +79,9 @@ int box_open(struct box *b)
 {
 	b->cap = SIZE_MAX;
 	b->left = b->granted = INT64_MAX;
-	region_open(b);
 	b->L = lua_newstate(allocate, b);
-	if (!b->L) {
-		region_close(b);
+	if (!b->L)
 		return -ENOMEM;
-	}
 	lua_atpanic(b->L, panic);
 	*(struct box **)lua_getextraspace(b->L) = b;
 	return 0;
@@ -167,7 +93,6 @@ void box_close(struct box *b)
 	if (b->L)
 		lua_close(b->L);
 	b->L = NULL;
-	region_close(b);
 	if (b->root >= 0)
 		close(b->root);
 	b->root = -1;

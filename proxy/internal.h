@@ -16,7 +16,9 @@
 #include "proxy/tls.h"
 
 enum {
-	PROXY_SCRATCH = 262144, /* one read of what flows on at once */
+	PROXY_BURST = 262144, /* one read of what flows on at once; */
+	PROXY_PACES = 3,      /* doubled so often where it flows fast */
+	PROXY_SCRATCH = PROXY_BURST << PROXY_PACES,
 	PROXY_READ = 16384,	/* one read of what has to be kept */
 	PROXY_PATIENT = 8192,	/* a head of that size is read to its end */
 	PROXY_AHEAD = 16384,	/* input kept for later before reading stops */
@@ -49,8 +51,8 @@ struct proxy {
 	struct resolver *resolver; /* NULL: none */
 	struct tls *tls;	   /* NULL: nothing is terminated */
 	struct pbuf strip;	   /* a comma list of names */
-	char *scratch;
-	size_t held; /* by the buffers of all streams */
+	char *scratch; /* PROXY_SCRATCH bytes, once something was read */
+	size_t held;   /* by the buffers of all streams */
 	size_t refs;
 	unsigned int tunnel_count;
 	unsigned int client_count;

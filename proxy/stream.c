@@ -2,6 +2,9 @@
 /* One TCP connection with bounded buffers, driven by its owner's pump. */
 #include "proxy/stream.h"
 
+#include <stdlib.h>
+#include <sys/mman.h>
+
 #include "proxy/internal.h"
 #include "proxy/stream_private.h"
 #include "proxy/stream_tls.h"
@@ -25,6 +28,16 @@ void stream_wake(struct stream *stream)
 		stream->wake(stream->owner);
 }
 
+/* As one huge page where the kernel has them: pages would fault one by one. */
+static char *new_scratch(void)
+{
+	char *scratch = aligned_alloc(PROXY_SCRATCH, PROXY_SCRATCH);
+
+	if (scratch)
+		(void)madvise(scratch, PROXY_SCRATCH, MADV_HUGEPAGE);
+	return scratch;
+}
+
 /* One scratch buffer serves all: it is filled and used up in one turn. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -35,10 +48,11 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 
 	(void)suggested;
 	if (!proxy->scratch)
-		proxy->scratch = malloc(PROXY_SCRATCH);
-	*buffer = uv_buf_init(proxy->scratch, !proxy->scratch ? 0
-					      : large	      ? PROXY_SCRATCH
-							      : PROXY_READ);
+		proxy->scratch = new_scratch();
+	*buffer = uv_buf_init(proxy->scratch,
+			      !proxy->scratch ? 0
+			      : large	      ? PROXY_BURST << stream->pace
+					      : PROXY_READ);
 }
 
 void stream_account(struct stream *stream)
@@ -83,6 +97,18 @@ static void read_failed(struct stream *stream, ssize_t got)
 	stream_wake(stream);
 }
 
+/*
+ * Reads grow while they come back full, until the receiver is behind: what it
+ * does not take has to be copied.
+ */
+static void show(struct stream *stream, struct proxy_text data)
+{
+	if (data.size == (size_t)PROXY_BURST << stream->pace &&
+	    stream->pace < PROXY_PACES)
+		stream->pace++;
+	stream_show(stream, data);
+}
+
 static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
 {
 	struct stream *stream = stream_of((uv_tcp_t *)handle);
@@ -96,7 +122,7 @@ static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
 	else if (stream->tls)
 		stream_tls_read(stream, data);
 	else
-		stream_show(stream, data);
+		show(stream, data);
 	stream_account(stream);
 }
 
@@ -107,10 +133,13 @@ void stream_want(struct stream *stream, bool want)
 	if (want == stream->reading)
 		return;
 	stream->reading = want;
-	if (!want)
+	if (!want) {
+		stream->pace = 0;
 		uv_read_stop((uv_stream_t *)&stream->tcp);
-	else if (uv_read_start((uv_stream_t *)&stream->tcp, on_alloc, on_read))
+	} else if (uv_read_start((uv_stream_t *)&stream->tcp, on_alloc,
+				 on_read)) {
 		stream->read_error = UV_ECANCELED;
+	}
 }
 
 struct proxy_text stream_input(const struct stream *stream)

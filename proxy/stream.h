@@ -21,7 +21,8 @@ struct stream_tls;
  * @tls: NULL, or what turns these bytes into TLS records and back (see
  *	stream_tls.h); @sealed: bytes of a record not written yet
  * @held: what its buffers hold of the proxy's count
- * @large: what is read flows on at once, so much may be read
+ * @large: what is read flows on at once, so much may be read: PROXY_BURST
+ *	doubled @pace times, from nothing anew after each pause
  * @touched: loop time when bytes last moved, ms
  * @eof: the peer has ended its side, with TLS by a close_notify: without one
  *	that is a @read_error. @read_error, @write_error: negative
@@ -43,6 +44,7 @@ struct stream {
 	uint64_t touched;
 	size_t held;
 	size_t sealed;
+	unsigned int pace;
 	int read_error;
 	int write_error;
 	bool large;

@@ -24,15 +24,19 @@ static const uint64_t kept =
 	BIT(CAP_NET_BIND_SERVICE) | BIT(CAP_SYS_CHROOT) | BIT(CAP_KILL) |
 	BIT(CAP_AUDIT_WRITE);
 
-static const char *const refused[] = {
-	"unshare",	"setns",	   "mount",	      "umount2",
-	"pivot_root",	"open_tree",	   "move_mount",      "fsopen",
-	"fsconfig",	"fsmount",	   "fspick",	      "mount_setattr",
-	"pidfd_getfd",	"kcmp",		   "process_madvise", "bpf",
-	"keyctl",	"add_key",	   "request_key",     "userfaultfd",
-	"syslog",	"perf_event_open", "fanotify_init",   "sethostname",
-	"setdomainname"
-};
+static const char *const refused[] = { "unshare",	  "setns",
+				       "mount",		  "umount2",
+				       "pivot_root",	  "open_tree",
+				       "move_mount",	  "fsopen",
+				       "fsconfig",	  "fsmount",
+				       "fspick",	  "mount_setattr",
+				       "pidfd_getfd",	  "kcmp",
+				       "process_madvise", "bpf",
+				       "keyctl",	  "add_key",
+				       "request_key",	  "userfaultfd",
+				       "syslog",	  "perf_event_open",
+				       "fanotify_init",	  "sethostname",
+				       "setdomainname" };
 
 static int drop_capabilities(void)
 {
@@ -54,9 +58,9 @@ static int drop_capabilities(void)
 static int load_filter(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	static const uint64_t namespaces[] = { CLONE_NEWNS,   CLONE_NEWUTS,
-					       CLONE_NEWIPC,  CLONE_NEWUSER,
-					       CLONE_NEWPID,  CLONE_NEWNET,
+	static const uint64_t namespaces[] = { CLONE_NEWNS,    CLONE_NEWUTS,
+					       CLONE_NEWIPC,   CLONE_NEWUSER,
+					       CLONE_NEWPID,   CLONE_NEWNET,
 					       CLONE_NEWCGROUP };
 	int error = filter ? 0 : -ENOMEM;
 
