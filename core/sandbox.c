@@ -45,7 +45,9 @@ static void advise(struct failure *failure)
 	else if (read_number("/proc/sys/user/max_user_namespaces") == 0)
 		cure = "raise the sysctl user.max_user_namespaces";
 	else if (failure->error == ENOSYS)
-		cure = "Linux 5.15 or newer is needed";
+		cure = "Linux 5.15 or newer is needed, or a container's "
+		       "seccomp profile refuses it: for Docker try "
+		       "--security-opt seccomp=unconfined";
 	else
 		cure = "in a container, a seccomp or LSM profile may refuse "
 		       "namespaces or /proc may be masked: for Docker try "
