@@ -806,6 +806,46 @@ static int proxy_lua_listen(lua_State *L)
 	return 1;
 }
 
+/* Protected: (host, port, fn) -> whether fn says so */
+static int call_gone(lua_State *L)
+{
+	lua_rotate(L, 1, 1);
+	lua_call(L, 2, 1); /* protected */
+	lua_pushboolean(L, lua_toboolean(L, -1));
+	return 1;
+}
+
+static bool on_gone(void *context, const char *host, uint16_t port)
+{
+	lua_State *L = context;
+	bool gone;
+
+	if (!lua_checkstack(L, 8))
+		return true;
+	lua_pushcfunction(L, call_gone);
+	lua_pushstring(L, host);
+	lua_pushinteger(L, port);
+	lua_pushvalue(L, 2);
+	/* Whatever can't be told may not stay. */
+	gone = lua_pcall(L, 3, 1, 0) || lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return gone;
+}
+
+/*
+ * proxy:revise(fn) -> how many connections were cut: decide and checkAddress
+ * go by another policy from now on, and fn(host, port) says what it denies
+ */
+static int proxy_lua_revise(lua_State *L)
+{
+	struct proxy_object *object = check_open(L);
+	const struct proxy_gone gone = { .context = L, .gone = on_gone };
+
+	luaL_checktype(L, 2, LUA_TFUNCTION);
+	lua_pushinteger(L, (lua_Integer)proxy_revise(object->proxy, &gone));
+	return 1;
+}
+
 /*
  * proxy:close(): cuts every connection and runs the loop until all is freed,
  * but not until a name is resolved: that may take many seconds and nobody
@@ -836,6 +876,7 @@ int luaopen_srt_c_proxy(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "listen", proxy_lua_listen },
 		{ "forward", proxy_lua_forward },
+		{ "revise", proxy_lua_revise },
 		{ "close", proxy_lua_close },
 		{ NULL, NULL },
 	};

@@ -293,6 +293,15 @@ struct questions *api_questions(lua_State *L, int index)
 	return &object->questions;
 }
 
+/* sandbox:signal(number): as if the host process had got it */
+static int sandbox_lua_signal(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	sandbox_signal(&object->sandbox, (int)luaL_checkinteger(L, 2));
+	return 0;
+}
+
 static int sandbox_lua_close(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -345,6 +354,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "start", sandbox_lua_start },
 		{ "listeners", sandbox_lua_listeners },
 		{ "run", sandbox_lua_run },
+		{ "signal", sandbox_lua_signal },
 		{ "close", sandbox_lua_close },
 		{ NULL, NULL },
 	};

@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.box", luaopen_srt_c_box);
 	preload(L, "srt.c.carry", luaopen_srt_c_carry);
 	preload(L, "srt.c.walk", luaopen_srt_c_walk);
+	preload(L, "srt.c.feed", luaopen_srt_c_feed);
 	preload(L, "srt.c.guard", luaopen_srt_c_guard);
 	preload(L, "srt.c.watch", luaopen_srt_c_watch);
 	preload(L, "srt.c.tidy", luaopen_srt_c_tidy);
@@ -189,6 +191,18 @@ static int fill_standard_descriptors(void)
 	return fd < 0 ? -errno : close(fd);
 }
 
+/* Will most likely a command be run? As srt, that is all there is. */
+static bool runs_command(int argc, char **argv)
+{
+	const char *name = argc ? strrchr(argv[0], '/') : NULL;
+
+	if (argc < 2)
+		return false;
+	if (!strcmp(name ? name + 1 : argv[0], "srt"))
+		return true;
+	return !strcmp(argv[1], "run") || !strcmp(argv[1], "learn");
+}
+
 int srtlua_main(int argc, char **argv)
 {
 	/* Static: kept until the process ends, which frees it faster. */
@@ -202,7 +216,7 @@ int srtlua_main(int argc, char **argv)
 			strerror(-status));
 		return 125;
 	}
-	if (argc > 1 && (!strcmp(argv[1], "run") || !strcmp(argv[1], "learn")))
+	if (runs_command(argc, argv))
 		host_fork();
 	L = lua_newstate(arena_alloc, NULL);
 	if (!L) {

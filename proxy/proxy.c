@@ -388,6 +388,38 @@ int proxy_resolve_streams(struct proxy *proxy, int fd)
 	return listen_like(proxy, fd, &(struct fixed){ .kind = FIXED_DNS });
 }
 
+/* A verdict was given for it, or for its tunnel, and is none any more. */
+static bool is_gone(const struct client *client, const struct proxy_gone *gone)
+{
+	const struct exchange *exchange = client->exchange;
+	const struct inner *inner = client->inner;
+
+	if (inner && gone->gone(gone->context, inner->host, inner->port))
+		return true;
+	return exchange && exchange->host &&
+	       gone->gone(gone->context, exchange->host,
+			  exchange->request.port);
+}
+
+size_t proxy_revise(struct proxy *proxy, const struct proxy_gone *gone)
+{
+	struct client *client = LIST_FIRST(&proxy->clients);
+	size_t count = 0;
+
+	while (client) {
+		struct client *next = LIST_NEXT(client, link);
+
+		if (is_gone(client, gone)) {
+			proxy_log(proxy, "cut: a new policy denies it");
+			client_close(client, true);
+			count++;
+		}
+		client = next;
+	}
+	pool_shed(proxy);
+	return count;
+}
+
 void proxy_close(struct proxy *proxy)
 {
 	struct listener *listener;

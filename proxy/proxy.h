@@ -451,6 +451,26 @@ const char *proxy_body_take(struct proxy_ask *ask, size_t max,
 int proxy_strip(struct proxy *proxy, const char *name);
 
 /**
+ * struct proxy_gone - who tells which connections may not stay
+ * @gone: may nobody be connected to @host (canonical) on @port any more?
+ */
+struct proxy_gone {
+	void *context;
+	bool (*gone)(void *context, const char *host, uint16_t port);
+};
+
+/**
+ * proxy_revise() - the hooks decide by another policy from now on
+ *
+ * Connections for which a verdict was given, and that @gone says are, are
+ * reset; those that still are asked about are not. None that was kept for a
+ * next request is used again, since the addresses were judged by the old one.
+ * Not from within a hook.
+ * Return: how many were reset.
+ */
+size_t proxy_revise(struct proxy *proxy, const struct proxy_gone *gone);
+
+/**
  * proxy_close() - close all connections and listeners and free the proxy
  *
  * The memory goes when the loop has run the close callbacks. Outstanding asks

@@ -125,6 +125,18 @@ function Decider:connect(host, port, protocol, call, process)
   return (via or next(reads)) and setmetatable({ via = via, reads = reads }, { __index = decision }) or decision
 end
 
+---Do the lists, without any callback, deny a host that was allowed?
+---@param host string canonical
+---@param port integer
+---@return table|nil decision the denial
+function Decider:refuses(host, port)
+  local decision = self.network.enabled and by_lists(self, host, port) or not self.network.enabled
+    and not_listed(host, port, false) or nil
+  if not decision or decision.action ~= "deny" then return nil end
+  if self.asSrt then spelled.like_srt(decision) end
+  return decision
+end
+
 ---Might a host be reached on any port at all? For lookups of names, which know no port; nobody is asked.
 ---@param host string
 ---@return table decision as of connect, without a port; "allow" promises nothing

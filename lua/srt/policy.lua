@@ -51,8 +51,15 @@ local function box_problem(self, fault, file, origin)
     message = message }
 end
 
-local function load_file(self, path, given)
-  if given then return add_layer(self, given, source.document(path, nil, function() end), "", 1) end
+local function load_file(self, path, opts)
+  if opts.base then add_layer(self, opts.base, source.document("(defaults)", nil, function() end), "", 1) end
+  if opts.value then
+    local doc = source.document(path, opts.places, function() end)
+    doc.ignored = opts.lenient and {}
+    add_layer(self, opts.value, doc, "", 1)
+    self.ignored = doc.ignored
+    return
+  end
   if path:find("%.json$") then
     local value, places = read_json(self, path)
     if value ~= nil then
@@ -249,7 +256,8 @@ end
 ---@param box table the Lua box: load, loadpreset, files, where; isfn
 ---@param path string
 ---@param opts table|nil {read = fun(file): source text for line numbers, presets = fun(): names, readfile, value =
---- table: the policy itself, of which path is only the name}
+--- table: the policy itself, of which path is only the name, places = of json.decode, where it was JSON; lenient =
+--- unknown keys of it are warned of; base = table: a policy that it extends}
 ---@return table|nil policy {file, box, values, unenforced, named, warnings, presets}
 ---@return table[]|nil problems {file, line, key, message}, all that were found
 function policy.load(box, path, opts)
@@ -260,7 +268,7 @@ function policy.load(box, path, opts)
     read = opts.read or function(file) return (readfile(file, MAX_BYTES)) end, presets = opts.presets,
     layers = {}, problems = {}, names = {}, open = {}, seen = {},
   }, Loader)
-  local ok, fault = pcall(load_file, self, path, opts.value)
+  local ok, fault = pcall(load_file, self, path, opts)
   if not ok then
     if type(fault) ~= "table" or not fault.layers then
       error(fault, 0)
@@ -270,7 +278,7 @@ function policy.load(box, path, opts)
   if #self.problems > 0 then
     return nil, policy.plain(self.problems)
   end
-  local warnings = {}
+  local warnings = self.ignored or {}
   local values = merge_layers(self.layers, warnings)
   local unenforced, named = judge(values)
   return { file = path, box = box, values = values, unenforced = unenforced, named = named, warnings = warnings,

@@ -9,6 +9,9 @@ local find, paths = string.find, nil -- srt.paths; a policy without paths has no
 -- The callbacks of the network, in the order in which they are asked.
 profile.CALLBACKS = { "decideConnect", "decideOpen", "filterRequest", "filterResponse" }
 
+-- srt has a name of its own for one.
+local TARGETS = { refuse = "refuse", normalize = "normalize", allow = "allow", asSpelled = "allow" }
+
 local PATH_LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete" }
 local function list_of(values, key)
   local v = values[key]
@@ -53,6 +56,18 @@ local function path_entry(self, entry, list)
   return entry
 end
 
+-- The lists as their user wrote them, for whoever compares.
+local function written(lists)
+  local out = {}
+  for _, name in ipairs(PATH_LISTS) do
+    out[name] = {}
+    for i, entry in ipairs(lists[name]) do
+      out[name][i] = { entry.pattern and entry.given or entry.path, entry.pattern == nil }
+    end
+  end
+  return out
+end
+
 local function filesystem(self, values, budget, found)
   local out = { disabled = scalar(values, "filesystem.disabled", false) }
   for _, name in ipairs(PATH_LISTS) do
@@ -67,7 +82,9 @@ local function filesystem(self, values, budget, found)
     out[name] = list
   end
   out.createGuard = scalar(values, "filesystem.createGuard", "scan")
-  out.globs = self.patterns and require("srt.expand").lists(self, out, budget) or {}
+  out.written = self.ctx.live and written(out) or nil
+  -- An update changes nothing here, so nothing is looked for in the tree.
+  out.globs = self.patterns and self.ctx.live ~= "update" and require("srt.expand").lists(self, out, budget) or {}
   out.hidden, out.masked = require("srt.credentials").paths(found)
   if values["network.tlsTerminate"] then require("srt.trust").protect(self.ctx, values, out) end
   require("srt.own_files").protect(self.ctx, out)
@@ -116,34 +133,6 @@ local function published(values)
   return out
 end
 
----By which other proxies connections leave.
-local function ways_out(self, values, out)
-  local parent = {}
-  for _, name in ipairs({ "http", "https", "noProxy" }) do
-    parent[name] = scalar(values, "network.parentProxy." .. name)
-  end
-  local socket, domains = values["network.mitmProxy.socketPath"], values["network.mitmProxy.domains"]
-  if socket and domains then
-    local path, reason = require("srt.paths").expand(socket.value, self.ctx)
-    if not path then self:problem(socket.origin, reason) end
-    out.mitm = { socket = path, rules = rules(values, "network.mitmProxy.domains", "allow"), origin = socket.origin }
-  elseif socket or domains then
-    self:problem((socket or domains).origin, "network.mitmProxy takes both socketPath and domains")
-  end
-  out.ports = { http = math.tointeger(scalar(values, "network.httpProxyPort")),
-    socks = math.tointeger(scalar(values, "network.socksProxyPort")) }
-  out.enabled = out.enabled or out.ports.http ~= nil or out.ports.socks ~= nil
-  -- The environment is of no concern where nothing leaves.
-  if out.enabled then
-    local found, problem = require("srt.route").parent(parent, self.ctx.env or {})
-    if problem then
-      local v = values["network.parentProxy.http"] or values["network.parentProxy.https"]
-      self:problem(v and v.origin or { key = "network.parentProxy" }, problem)
-    end
-    out.parent = found
-  end
-end
-
 local function network(self, values)
   local reasons = values["network.deniedDomainReasons"]
   local out = {
@@ -153,17 +142,19 @@ local function network(self, values)
     strict = scalar(values, "network.strictAllowlist", false),
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
     allowPlaintextHeaderSet = scalar(values, "network.allowPlaintextHeaderSet", false),
-    ambiguousRequestTarget = scalar(values, "network.ambiguousRequestTarget", "refuse"),
+    ambiguousRequestTarget = TARGETS[scalar(values, "network.ambiguousRequestTarget", "refuse")],
     requireHostMatch = scalar(values, "network.requireHostMatch", false),
     stripResponseHeaders = plain_list(values, "network.stripResponseHeaders"),
     publish = published(values),
     tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
       rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
   }
-  out.enabled = #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
-  ways_out(self, values, out)
+  -- What may be replaced while the command runs may come to allow something.
+  out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
+  require("srt.ways").resolve(self, values, out, rules)
   local asks = values["network.decideConnect"] ~= nil
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
+  if self.ctx.live and out.transparent then out.transparent.eager = true end
   return out
 end
 
@@ -256,7 +247,7 @@ end
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
 ---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool,
---- uid = number}
+--- live = true for what may be replaced while a command runs, "update" for what replaces it, uid = number}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
@@ -266,7 +257,7 @@ function profile.resolve(policy, ctx)
   local budget = limits(values)
   local found = require("srt.credentials").resolve(self, values)
   local out = {
-    version = 1, cwd = ctx.cwd, home = ctx.home,
+    version = 1, live = ctx.live and true or nil, cwd = ctx.cwd, home = ctx.home,
     filesystem = filesystem(self, values, budget, found), credentials = found,
     protection = protection(values),
     network = network(self, values),

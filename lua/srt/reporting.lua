@@ -49,7 +49,7 @@ local function failed(self, fn, message)
   if self.failed[fn] then return end
   self.failed[fn] = true
   self.store:note { kind = "callback", target = "onViolation", rule = "onViolation",
-    origin = require("srt.source").where(self.reports.origins[fn]),
+    origin = require("srt.source").where(self.reports.origins[fn] or { key = "onViolation" }),
     reason = "failed: " .. tostring(message):match("^[^\n]*") }
   if self.debug then self.debug(tostring(message)) end
 end
@@ -62,10 +62,12 @@ end
 
 -- Base policies first; each violation by itself, so whoever denied goes on meanwhile.
 local function ask(self, v, done)
+  local chain, box = self.reports.chain, self.box
+  if not chain[1] then return done(false) end
   require("srt.c.task").start(function()
     local drop = false
-    for _, fn in ipairs(self.reports.chain) do
-      local worked, ok, answer = pcall(self.box.call, self.box, fn, "violation", copy(v))
+    for _, fn in ipairs(chain) do
+      local worked, ok, answer = pcall(box.call, box, fn, "violation", copy(v))
       if worked and ok then
         drop = drop or answer == false
       else
@@ -83,7 +85,7 @@ local function open(self)
   self.store = require("srt.violations").new {
     command = self.command, commandId = self.commandId, ignore = self.reports.ignore,
     now = require("srt.c.sys").time,
-    ask = self.reports.chain[1] and function(v, done) ask(self, v, done) end,
+    ask = function(v, done) ask(self, v, done) end,
     write = file and function(v) file:write(v) end,
   }
   return self.store
@@ -93,6 +95,13 @@ end
 ---@param event table
 function Reporter:add(event)
   return (self.store or open(self)):add(event)
+end
+
+---Another policy says what is reported from now on.
+---@param loaded srt.session
+function Reporter:replace(loaded)
+  self.reports, self.box = loaded.profile.reports, loaded.box
+  if self.store then self.store.ignore = self.reports.ignore end
 end
 
 ---What nothing is known of, besides: it was too much in too short a time.
@@ -128,7 +137,7 @@ end
 ---@param tty boolean is that a terminal?
 ---@return string
 function Reporter:close(tty)
-  if self.reports.chain[1] and self.store then
+  if self.store and next(self.store.pending) then
     require("srt.c.task").stop()
     self.store:finish()
   end

@@ -11,6 +11,8 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   -p PORT        let the host reach PORT inside; [ADDRESS:]HOST_PORT:PORT for another port outside
                  (may be repeated). All users of the host can then reach it
   --keep-fd N    let the command have descriptor N as well (may be repeated)
+  --watch        when POLICY, or a file that it read, changes, take its network rules from then on
+  --control-fd N take new settings from descriptor N while the command runs: JSON, one a line
   --report HOW   tell on standard error at the end what was denied: text (the default), json, none
   --violations FILE
                  append what was denied to FILE, or nowhere (none); else to the file that
@@ -24,12 +26,22 @@ The exit status is the command's; 128+N when signal N ended it; 125 for a failur
 srt-lua itself, 126 for a command that can't be executed, 127 for one that is not found.
 ]]
 
-local function descriptor(text)
+local function descriptor(option, text)
   local fd = math.tointeger(tonumber(text))
   if not fd or fd < 3 or fd > 1000000 then
-    return nil, ("--keep-fd takes a number from 3 up, not %q"):format(text or "")
+    return nil, ("%s takes a number from 3 up, not %q"):format(option, text or "")
   end
   return fd
+end
+
+---Takes --control-fd.
+---@param options table
+---@param value string
+---@return string|nil message
+function run_options.control(options, value)
+  local message
+  options.controlFd, message = descriptor("--control-fd", value)
+  return message
 end
 
 local REPORTS = { text = true, json = true, none = true }
@@ -38,10 +50,11 @@ local REPORTS = { text = true, json = true, none = true }
 local VALUED = {
   ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
   ["--keep-fd"] = function(options, value)
-    local fd, message = descriptor(value)
+    local fd, message = descriptor("--keep-fd", value)
     if not fd then return message end
     options.keep[#options.keep + 1] = fd
   end,
+  ["--control-fd"] = function(options, value) return run_options.control(options, value) end,
   ["-p"] = function(options, value)
     local entry, message = require("srt.publish").parse(value)
     if not entry then return ("-p %s: %s"):format(value, message) end
@@ -107,7 +120,8 @@ local function take_policy(options, word)
   return first
 end
 
-local KNOWN = { valued = VALUED, flags = { ["--debug"] = "debug", ["--annotate"] = "annotate" }, word = take_policy }
+local KNOWN = { valued = VALUED, word = take_policy,
+  flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch" } }
 
 --- Reads the arguments of `run`.
 ---@return table? options {policy, command, keep, publish, debug} or {help = true}

@@ -42,6 +42,7 @@ end
 
 local function elsewhere(n, why)
   n.status, n.why = "elsewhere", why
+  for _, child in pairs(n.fields or {}) do elsewhere(child, why) end
   return n
 end
 
@@ -123,7 +124,7 @@ local network = section("Which destinations are reached, and who decides.", {
   requireHostMatch = flag("Refuses requests whose Host, or TLS server name, names another host (421)."),
   refuseOpaqueTunnels = flag("Refuses tunnels that filterRequest can't see into."),
   ambiguousRequestTarget = node("enum", "With a filterRequest: targets two readers could read in two ways.",
-    { values = { "refuse", "normalize", "allow" }, default = "refuse" }),
+    { values = { "refuse", "normalize", "allow", "asSpelled" }, default = "refuse" }),
   allowPlaintextHeaderSet = flag("Lets filterRequest set credentials on plain HTTP."),
 })
 
@@ -208,6 +209,7 @@ schema.root = section("A policy.", {
   windows = elsewhere(section("Windows.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),
     sandboxUser = node("string", "Account of the command."), wfpSublayerGuid = node("string", "Old name."),
+    backend = node("string", "Its backend."),
     srtWin = section("Its helper.", { path = node("string", "The program.") }),
   }), "it is for Windows only"),
   backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",

@@ -20,20 +20,6 @@ local function tells_verdict(line)
   return VERDICT[word] and what ~= "address"
 end
 
----@param decider table
----@param question table of srt.c.proxy
----@param call function
----@return table decision
-local function decide(decider, question, call)
-  if question.kind == "response" then
-    return decider:response(question, call)
-  elseif question.kind == "request" then
-    question.scheme = question.tls and "https" or "http"
-    return decider:request(question, call)
-  end
-  return decider:connect(question.host, question.port, question.protocol, call, question.process)
-end
-
 --- Starts the proxy of a run.
 ---@param loaded srt.session
 ---@param plan table
@@ -42,18 +28,15 @@ end
 ---@param asSrt boolean? the program was called as srt
 ---@param reporter table of srt.reporting
 ---@return userdata? proxy
----@return string? message
+---@return table|string live of srt.live, what decides; or the message
 function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   local net = require("srt.decide_net")
-  local decider = net.compile(loaded.profile, { command = reporter.command, commandId = reporter.commandId,
-    vault = loaded.vault, asSrt = asSrt })
-  local box, learner = loaded.box, loaded.learner
-  box:asker(sandbox)
-  -- Where a callback waits, this waits too: decide runs in a coroutine of its own.
-  local function call(fn, kind, ...) return box:call(fn, kind, ...) end
+  local live = require("srt.live").new(loaded, { command = reporter.command, commandId = reporter.commandId,
+    vault = loaded.vault, asSrt = asSrt }, sandbox, reporter)
+  local learner = loaded.learner
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
-      local decision = decide(decider, question, call)
+      local decision = live:decide(question)
       if learner then learner:decided(question, decision) end
       if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
       if say then
@@ -63,7 +46,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
       return net.answer(decision)
     end,
     checkAddress = function(host, port, address)
-      local refused = decider:address(host, port, address)
+      local refused = live:address(host, port, address)
       if learner and not refused then learner:dialled(host, port, address) end
       return refused
     end,
@@ -93,7 +76,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
       require("srt.c.process").find(proxy, sandbox, listeners[i])
       ok = true
     elseif point.purpose == "transparent" or point.purpose == "dns" then
-      ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], decider, reporter)
+      ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], live, reporter)
     elseif point.purpose == "loopback" then
       ok, why = proxy:forward(listeners[i], point.host, point.port)
     else
@@ -101,7 +84,8 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
     end
     if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
   end
-  return proxy
+  live.proxy = proxy
+  return proxy, live
 end
 
 return serve

@@ -119,37 +119,59 @@ end
 ---@field rules table decisions on paths (srt.decide_path)
 ---@field box userdata the box that the policy's callbacks run in
 
---- Loads a policy and resolves it.
+--- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, tempDir: string?, reportFile: string?, learner: table?} learner: of srt.learner, it
---- has the policy then, of which path is only the name
----@return srt.session? session
+---@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?}
+--- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
+--- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
+--- replaced while a command runs, "update" where it replaces one
+---@return srt.session? session without rules; files = what was read for it
 ---@return table[]? problems
-function session.load(facts, path, options)
-  local learner, real, wrong = options.learner, nil, nil
-  if not learner then real, wrong = policy_file(path) end
+---@return string[]? files that were read all the same
+function session.resolve(facts, path, options)
+  local learner, given, real, wrong = options.learner, options.given, nil, nil
+  if given then
+    real = given.file
+  elseif not learner then
+    real, wrong = policy_file(path)
+  end
   if wrong then return nil, problem(path, wrong) end
   local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner)
   if not box then return nil, problem(path, reason) end
+  given = given or { value = learner and learner:value() }
   local policy, problems = require("srt.policy").load(box, path, {
     read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
-    value = learner and learner:value(),
+    value = given.value, places = given.places, lenient = given.lenient, base = given.base,
   })
-  if not policy then return nil, problems end
   local files = box:files()
   for i, file in ipairs(files) do files[i] = paths.normalize(file) end
-  if real and real:find("%.json$") then files[#files + 1] = real end
+  if not policy then return nil, problems, files end
+  if real and (given.value or real:find("%.json$")) then files[#files + 1] = real end
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
-    lint = options.lint, uid = uid })
-  if not profile then return nil, problems end
+    lint = options.lint, live = options.live, uid = uid })
+  if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
     callTotalMs = limits.callbackTotalSeconds * 1000, askMs = limits.askSeconds * 1000,
     waits = limits.waitingCallbacks, memory = limits.stateBytes }
+  if profile.credentials.active then box:hide(require("srt.secrets").variables(profile.credentials)) end
+  return { profile = profile, box = box, policy = real, files = files }
+end
+
+--- Loads a policy, and makes the decisions on paths that a run needs.
+---@param facts table from session.facts
+---@param path string as the user gave it
+---@param options table of session.resolve, and tempDir
+---@return srt.session? session
+---@return table[]? problems
+function session.load(facts, path, options)
+  local loaded, problems = session.resolve(facts, path, options)
+  if not loaded then return nil, problems end
+  local profile, real, learner = loaded.profile, loaded.policy, options.learner
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
     tempDir = options.tempDir })
   if #rules.problems > 0 then
@@ -168,9 +190,8 @@ function session.load(facts, path, options)
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))
   end
-  if profile.credentials.active then box:hide(require("srt.secrets").variables(profile.credentials)) end
   sort_notes(profile, rules)
-  local loaded = { profile = profile, rules = rules, box = box, policy = real }
+  loaded.rules = rules
   if learner then learner:settle(loaded, facts, options.tempDir) end
   return loaded
 end

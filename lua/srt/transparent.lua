@@ -98,7 +98,7 @@ end
 ---@param proxy userdata
 ---@param point table
 ---@param fd integer
----@param decider table from srt.decide_net
+---@param decider table from srt.live
 ---@param reporter table from srt.reporting
 ---@return boolean|nil ok
 ---@return string|nil message

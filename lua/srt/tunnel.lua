@@ -5,7 +5,7 @@ local tunnel = {}
 
 local OPEN = {}
 
----@param network table of a profile: tls = {exclude = rules} | nil, refuseOpaqueTunnels
+---@param network table of a profile: tls = {exclude = rules} | false | nil, refuseOpaqueTunnels
 ---@param filters integer how many callbacks want to see requests
 ---@return fun(host: string, port: integer, protocol: string): table|nil how of "host:port" that is allowed:
 --- {terminate=, inspect=, refuseOpaque=}, or nil and the refusal
@@ -13,7 +13,7 @@ function tunnel.compile(network, filters)
   local tls, refuse = network.tls, network.refuseOpaqueTunnels or false
   local excluded = tls and require("srt.domain").compile(tls.exclude)
   -- Whoever refuses what nobody reads wants plain HTTP read as well.
-  local reads = { terminate = tls ~= nil, inspect = filters > 0 or refuse, refuseOpaque = refuse }
+  local reads = { terminate = tls and true or false, inspect = filters > 0 or refuse, refuseOpaque = refuse }
   return function(host, port, protocol)
     if protocol == "http" then return OPEN end
     local rule = excluded and excluded(host, port)

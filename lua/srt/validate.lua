@@ -132,7 +132,7 @@ function check.map(self, node, v, origin)
   return true, entries
 end
 
----Says that a key is unknown, and which one was meant.
+---Says that a key is unknown, and which one was meant. Where the document says so that is no error.
 function Checker:unknown(node, name, origin, prefix)
   local siblings, elsewhere = sorted_keys(node.fields), nil
   local near = require("srt.suggest").nearest(name, siblings)
@@ -142,7 +142,10 @@ function Checker:unknown(node, name, origin, prefix)
     end
   end)
   local meant = elsewhere or (near and (prefix ~= "" and prefix .. "." .. near or near))
-  self:fail(origin, "unknown key" .. (meant and ("; did you mean %s?"):format(meant) or ""))
+  local hint = meant and ("; did you mean %s?"):format(meant) or ""
+  local ignored = self.doc.ignored
+  if not ignored then return self:fail(origin, "unknown key" .. hint) end
+  ignored[#ignored + 1] = { origin = origin, key = origin.key, message = "unknown key, which is ignored" .. hint }
 end
 
 ---Calls visit for each known field of a table; reports the others.

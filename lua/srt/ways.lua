@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is told about ways out by other proxies: rows and data for check, and warnings. Credentials are never in it.
+-- Ways out by other proxies: which there are, and what is told of them, rows and data for check, and warnings.
+-- Credentials are never in these.
 
 local source = require("srt.source")
 
@@ -88,6 +89,39 @@ function ways.lint(linter, net, values)
     else
       linter.notes[#linter.notes + 1] = "NO_PROXY of the environment: " .. text
     end
+  end
+end
+
+---By which other proxies connections leave, of a policy.
+---@param self table of srt.profile
+---@param values table of srt.policy
+---@param out table network of the profile: mitm, ports, parent are set, enabled may be
+---@param rules fun(values: table, key: string, list: string): table[]
+function ways.resolve(self, values, out, rules)
+  local function scalar(key) return values[key] and values[key].value end
+  local parent = {}
+  for _, name in ipairs({ "http", "https", "noProxy" }) do
+    parent[name] = scalar("network.parentProxy." .. name)
+  end
+  local socket, domains = values["network.mitmProxy.socketPath"], values["network.mitmProxy.domains"]
+  if socket and domains then
+    local path, reason = require("srt.paths").expand(socket.value, self.ctx)
+    if not path then self:problem(socket.origin, reason) end
+    out.mitm = { socket = path, rules = rules(values, "network.mitmProxy.domains", "allow"), origin = socket.origin }
+  elseif socket or domains then
+    self:problem((socket or domains).origin, "network.mitmProxy takes both socketPath and domains")
+  end
+  out.ports = { http = math.tointeger(scalar("network.httpProxyPort")),
+    socks = math.tointeger(scalar("network.socksProxyPort")) }
+  out.enabled = out.enabled or out.ports.http ~= nil or out.ports.socks ~= nil
+  -- The environment is of no concern where nothing leaves.
+  if out.enabled then
+    local found, problem = require("srt.route").parent(parent, self.ctx.env or {})
+    if problem then
+      local v = values["network.parentProxy.http"] or values["network.parentProxy.https"]
+      self:problem(v and v.origin or { key = "network.parentProxy" }, problem)
+    end
+    out.parent = found
   end
 end
 

@@ -265,7 +265,8 @@ class Decisions(Network):
         for name, like_srt in (("srt", True), ("srt-lua", False), ("xsrt", False)):
             os.symlink(BINARY, self.path(name))
             for options, host in (("", "other.test:80"), ("-p ", "git.test:22")):
-                words = [self.path(name), "run", policy, "--", "curl", "-sv", *options.split(), "http://%s/" % host]
+                begin = ["-s", policy] if like_srt else ["run", policy]
+                words = [self.path(name), *begin, "--", "curl", "-sv", *options.split(), "http://%s/" % host]
                 got = subprocess.run(words, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(), capture_output=True)
                 self.assertEqual(like_srt, b"X-Proxy-Error: blocked-by-allowlist" in got.stderr, got)
                 self.assertIn(b"403 ", got.stderr)

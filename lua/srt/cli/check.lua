@@ -43,7 +43,7 @@ local function parse(args)
 end
 
 local function row(what, where)
-  return ("  %-48s %s"):format(report.plain(what), report.plain(where))
+  return ("  %-48s %s"):format(report.plain(what), report.plain(where or ""))
 end
 
 local function row_of(item) return row(item.what, item.where) end

@@ -6,7 +6,6 @@ local sys = require "srt.c.sys"
 local learn = {}
 
 local FAILED = 125
-local MODE = tonumber("644", 8)
 
 learn.USAGE = [[
 usage: srt-lua learn [OPTION…] [-c STRING | [--] COMMAND ARG…]
@@ -62,18 +61,7 @@ end
 -- Where the policy goes, before anything is run for it.
 local function output_of(options, cwd)
   if options.output == "-" then return nil, "standard output is the command's; name a file with -o" end
-  local path = absolute(options.output, cwd)
-  local folder, why = sys.realpath(paths.parent(path))
-  if not folder then return nil, ("%s can't be written: %s"):format(options.output, why) end
-  path = paths.join(folder, path:match("[^/]*$"))
-  local st = sys.lstat(path)
-  if st and (st.type ~= "file" or not options.force) then
-    return nil, ("%s is there already; %s"):format(options.output, st.type == "file"
-      and "name another file with -o, or overwrite it with --force" or "and it is no plain file")
-  elseif not sys.writable(folder) then
-    return nil, ("%s can't be written: its folder is closed to this user"):format(options.output)
-  end
-  return path
+  return require("srt.output").place(options.output, options.force, cwd)
 end
 
 local function folders_of(options, cwd)
@@ -88,9 +76,7 @@ end
 
 -- The text is never lost: a run can cost more than its policy.
 local function put(ctx, path, text, force)
-  local tidy = require "srt.c.tidy"
-  if force and sys.lstat(path) then tidy.unlink(path) end
-  local ok, why, code = tidy.put(path, text, MODE)
+  local ok, why, code = require("srt.output").put(path, text, force)
   if ok then return true end
   ctx.err(text)
   ctx.err(("srt-lua: learn: %s can't be written: %s; what it would hold is above\n"):format(

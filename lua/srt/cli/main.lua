@@ -7,6 +7,7 @@ local COMMANDS = {
   { "check", "validate policies and print what they come to" },
   { "explain", "say what a policy allows on a path, and which rule decides" },
   { "compile", "print the native plan of a policy" },
+  { "convert", "write JSON settings of srt as a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
@@ -59,8 +60,17 @@ local function load_for_check(program)
   end
 end
 
+-- What a command is given beside its arguments.
+local function context(program)
+  return { program = program, out = out, err = err, tty = sys.isatty(2), load = load_for_check(program),
+    redirects = function() return require("srt.transparent").works() end }
+end
+
 local function dispatch(program)
   local name = program[1]
+  if program.asSrt then
+    return require("srt.cli.srt").main(table.move(program, 1, #program, 1, {}), context(program))
+  end
   if not name then return usage_error("no command given") end
   if name == "--help" or name == "-h" or name == "help" then
     out(overview())
@@ -83,15 +93,14 @@ local function dispatch(program)
       near and "; did you mean " .. near .. "?" or ""))
   end
   local args = table.move(program, 2, #program, 1, {})
-  return require("srt.cli." .. name).main(args, { program = program, out = out, err = err, tty = sys.isatty(2),
-    load = load_for_check(program), redirects = function() return require("srt.transparent").works() end })
+  return require("srt.cli." .. name).main(args, context(program))
 end
 
 --- Runs the command line.
 ---@param program table argv at 0 and up; embedded, embeddedNames, version
 ---@return integer exit status
 return function(program)
-  -- Who calls us by srt's name expects srt.
+  -- Who calls us by srt's name expects srt. lua/host.c looks at it, too.
   program.asSrt = (program[0] or ""):match("[^/]*$") == "srt"
   local status = dispatch(program)
   if lost then

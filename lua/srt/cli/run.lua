@@ -15,7 +15,7 @@ end
 
 local function fail(ctx, message)
   ctx.err(ours(message))
-  return FAILED
+  return ctx.failed or FAILED
 end
 
 local function debug_plan(say, plan, loaded)
@@ -43,8 +43,8 @@ local function equip(facts, loaded)
   if tls then
     loaded.tls, why = require("srt.termination").make(tls, facts.env)
     if not loaded.tls then return why end
-    loaded.files, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
-    if not loaded.files then return "network.tlsTerminate: " .. why end
+    loaded.bundles, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
+    if not loaded.bundles then return "network.tlsTerminate: " .. why end
   end
   if loaded.profile.credentials.active then
     loaded.vault, why = require("srt.secrets").open(loaded.profile, facts.env)
@@ -60,7 +60,7 @@ local function plan_of(options, loaded, name, identity)
   local plan, message = require("backends." .. name).compile(profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = loaded.temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready,
-    files = loaded.files, published = publish[1] ~= nil })
+    files = loaded.bundles, published = publish[1] ~= nil })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, message end
   message = publish[1] and require("srt.publish").check(publish, plan)
@@ -112,7 +112,7 @@ end
 
 -- The status; or nil and why namespaces can't be had.
 local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
-  local published, ok, proxy, message, unavailable
+  local published, ok, proxy, live, message, unavailable
   if #plan.publish > 0 then
     published, message = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, message) end
@@ -121,10 +121,16 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   if unavailable then return nil, message end
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
-    proxy, message = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
-    if not proxy then return fail(ctx, message) end
+    proxy, live = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
+    if not proxy then return fail(ctx, live) end
     message = published and require("srt.publish").start(plan.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
+  end
+  local updates
+  if proxy and (options.controlFd or options.watch) then
+    updates, message = require("srt.updates").start(options, loaded, loaded.facts, live, sandbox,
+      function(line) tell(ctx, { line }) end, say)
+    if not updates then return fail(ctx, message) end
   end
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
@@ -134,6 +140,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     watcher:close()
     reporter:missed(watcher.lost)
   end
+  if updates then updates:close() end
   if proxy then proxy:close() end
   if notices[1] or notices.more then tell(ctx, require("srt.report").replaced(notices), "warning: ") end
   if options.learner then options.learner.ran = kind == "exit" or kind == "signal" end
@@ -144,6 +151,7 @@ end
 -- directory) and folders (for its state); or nil and what to say.
 local function prepare(ctx, options)
   local message = require("srt.descriptors").absent(options.keep)
+    or options.controlFd and require("srt.updates").check(options) or nil
   if message then return nil, ours(message) end
   local facts, temp
   facts, message = require("srt.session").facts(ctx.program)
@@ -161,7 +169,8 @@ local function prepare(ctx, options)
     options.violations = file or "none"
   end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
-    reportFile = plain == true and file or nil, learner = options.learner })
+    reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
+    live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
@@ -216,8 +225,9 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
 end
 
 --- A run, from what options ask for.
----@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy
----@param ctx table
+---@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy; given = of
+--- session.resolve
+---@param ctx table failed = the exit status of failures of our own, where it isn't the usual one
 ---@return integer exit status
 function run.start(options, ctx)
   local begin, backend = require("srt.c.sandbox").begin, require "srt.backend"
@@ -233,7 +243,7 @@ function run.start(options, ctx)
   if not names then
     sandbox:close()
     ctx.err(text or ours(message))
-    return FAILED
+    return ctx.failed or FAILED
   end
   local status, why
   for _, name in ipairs(names) do

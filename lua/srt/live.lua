@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What decides while a command runs, and how another policy takes its place between two decisions.
+local net = require "srt.decide_net"
+local same = require "srt.same"
+
+local live = {}
+
+local Live = {}
+Live.__index = Live
+
+local function paths_of(profile)
+  local fs = profile.filesystem
+  return { profile.protection, fs.written, fs.disabled, fs.createGuard }
+end
+
+-- Of termination only excludeDomains can change: the CA is in the sandbox already.
+local function tls_of(profile)
+  local tls = profile.network.tls
+  return tls and { tls.caCert and tls.caCert.path, tls.caKey and tls.caKey.path, tls.extra, tls.tunnels,
+    tls.handshakeMs } or false
+end
+
+local function points_of(profile)
+  local out = {}
+  for i, point in ipairs(require("srt.loopback").points(profile)) do out[i] = { point.address, point.port } end
+  return out
+end
+
+-- What is part of the sandbox or was taken by its proxy at the start, by the keys of a policy.
+local HELD = {
+  { "filesystem", paths_of },
+  { "network.tlsTerminate", tls_of },
+  { "network.publishPorts", function(profile) return profile.network.publish end },
+  { "network.httpProxyPort and socksProxyPort", function(profile) return profile.network.ports end },
+  { "network.stripResponseHeaders", function(profile) return profile.network.stripResponseHeaders end },
+  { "network.transparent", function(profile) return profile.network.transparent or false end },
+  { "ports of the host's loopback in network.allowedDomains", points_of },
+  { "network.allowUnixSockets", function(profile) return profile.unix end },
+  { "secrets and credentials", function(profile) return profile.credentials end },
+  { "env", function(profile) return profile.env end },
+  { "limits", function(profile) return profile.limits end },
+  { "git.safeDirectories", function(profile) return profile.safeDirectories end },
+  { "allowNestedUserNamespaces", function(profile) return profile.nested end },
+  { "observe", function(profile) return profile.observe end },
+}
+
+local function held_of(profile)
+  local out = {}
+  for i, part in ipairs(HELD) do out[i] = same.text(part[2](profile)) end
+  return out
+end
+
+-- A profile with the parts of the network that stay as the run began with them.
+local function merged(began, profile)
+  local network = setmetatable({}, { __index = profile.network })
+  -- A key that is there hides what is below it, false as well.
+  network.tls = began.network.tls and (profile.network.tls or began.network.tls) or false
+  return setmetatable({ network = network }, { __index = profile })
+end
+
+local function enter(self, loaded, profile)
+  local box = loaded.box
+  box:asker(self.sandbox)
+  self.part = { decider = net.compile(profile, self.facts),
+    -- Where a callback waits, whoever calls this waits too: in a coroutine of its own.
+    call = function(fn, kind, ...) return box:call(fn, kind, ...) end }
+end
+
+local function ask(part, question)
+  local decider = part.decider
+  if question.kind == "response" then
+    return decider:response(question, part.call)
+  elseif question.kind == "request" then
+    question.scheme = question.tls and "https" or "http"
+    return decider:request(question, part.call)
+  end
+  return decider:connect(question.host, question.port, question.protocol, part.call, question.process)
+end
+
+---Decides a question of srt.c.proxy. One that waits ends by the policy it began with, but what the lists in force then
+---deny stays denied.
+---@param question table
+---@return table decision of srt.decide_net
+function Live:decide(question)
+  local review = question.review
+  -- A response is judged by whoever judged its request.
+  local part = review and review.part or self.part
+  local decision = ask(part, question)
+  if question.kind == "response" or decision.action ~= "allow" then return decision end
+  if part ~= self.part then decision = self.part.decider:refuses(decision.host, decision.port) or decision end
+  if decision.review then decision.review.part = part end
+  return decision
+end
+
+---@return string|nil reason as Decider:address of srt.decide_net
+---@return string|nil class
+function Live:address(host, port, text)
+  return self.part.decider:address(host, port, text)
+end
+
+---@return table decision as Decider:name of srt.decide_net
+function Live:name(host)
+  return self.part.decider:name(host)
+end
+
+---Puts another policy in the place of the one in force: the one way in which a running policy changes, be it by
+---`--control-fd`, `--watch` or a session.
+---
+---In force at once, for all that is decided from then on: the network lists and callbacks, the resolved-address
+---check, the parent and mitm proxy, tlsTerminate.excludeDomains, ignoreViolations and onViolation. What was asked
+---before ends by the old policy, in its own box, but a host that the new lists deny is not reached any more: open
+---connections to it are reset, those to others stay. All else of a policy is in the sandbox already, and holds as it
+---was when the run began.
+---@param fresh srt.session of session.resolve with options.live; not used again
+---@return string[] held keys of what differs from the run's beginning, and is not in force
+---@return integer cut how many connections were reset
+function Live:update(fresh)
+  local held, now = {}, held_of(fresh.profile)
+  for i, part in ipairs(HELD) do
+    if now[i] ~= self.held[i] then held[#held + 1] = part[1] end
+  end
+  if self.began.callbacks.decideOpen[1] or fresh.profile.callbacks.decideOpen[1] then
+    held[#held + 1] = "filesystem.decideOpen"
+  end
+  enter(self, fresh, merged(self.began, fresh.profile))
+  self.reporter:replace(fresh)
+  local decider = self.part.decider
+  local cut = self.proxy:revise(function(host, port) return decider:refuses(host, port) ~= nil end)
+  -- The box of the old policy has memory that Lua knows nothing of.
+  collectgarbage()
+  return held, cut
+end
+
+---@param loaded srt.session that the run begins with
+---@param facts table of srt.decide_net.compile
+---@param sandbox userdata
+---@param reporter table of srt.reporting
+---@return table live; its proxy is set when there is one
+function live.new(loaded, facts, sandbox, reporter)
+  local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, reporter = reporter }, Live)
+  if loaded.profile.live then self.held = held_of(loaded.profile) end
+  enter(self, loaded, loaded.profile)
+  return self
+end
+
+return live
