@@ -175,13 +175,12 @@ local function refusals(profile, ctx)
 end
 
 --- What a run does not hold, and what it holds otherwise than elsewhere.
----@param abi integer
 ---@param plan table
 ---@return string[]
-function landlock.lacks(abi, plan)
+function landlock.lacks(plan)
   local list = {}
   for _, row in ipairs(landlock.ABI) do
-    if row.abi > abi and not row.held then list[#list + 1] = row.lacks end
+    if row.abi > plan.abi and not row.held then list[#list + 1] = row.lacks end
   end
   table.move(landlock.OPEN, 1, #landlock.OPEN, #list + 1, list)
   for _, text in ipairs(plan.notes or {}) do list[#list + 1] = text end

@@ -81,6 +81,8 @@ local function pins_of(rules, points)
   return pins
 end
 
+namespaces.pins = pins_of
+
 -- Walks the points, parents first, and mounts where the state changes. Stacks
 -- hold what is mounted above the point at hand.
 local function mounts_of(rules, plan, brief)
@@ -167,6 +169,7 @@ end
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
 ---@return string? reason
+---@return table? options of the command's filter (backends.seccomp)
 function namespaces.compile(profile, rules, ctx)
   local plan = { backend = "namespaces", cwd = ctx.cwd, tempDir = rules.tempDir, keepFds = ctx.keepFds or {} }
   for name, value in pairs(ctx.identity) do plan[name] = value end
@@ -210,7 +213,7 @@ function namespaces.compile(profile, rules, ctx)
   if plan.listen[1] then
     plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
   end
-  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.rootCaller,
+  local options = { unix = profile.unix.all, nested = profile.nested, root = plan.closeProc,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
     learns = watch and watch.learns or nil }
   plan.filter = filter_key.ready(filter_key.of(options), ctx.ready)
@@ -222,6 +225,7 @@ function namespaces.compile(profile, rules, ctx)
   if guard or sockets or watch then
     -- For learning nothing that writes may be left out, and registers don't tell all of it.
     options.reads = watch and (watch.reads or watch.learns)
+    options.lead = watch and watch.connects or nil
     tell(plan, options, ctx.ready)
   end
   -- For a kernel without nf_tables, which shows only inside.
@@ -232,7 +236,7 @@ function namespaces.compile(profile, rules, ctx)
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
     plan.listen)
-  return plan
+  return plan, nil, options
 end
 
 return namespaces

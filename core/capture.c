@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-static int spawn(char *const *argv, int output, pid_t *pid)
+static int spawn(char *const *argv, int output, bool errors, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -29,6 +29,9 @@ static int spawn(char *const *argv, int output, pid_t *pid)
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
 					 O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+	if (errors)
+		posix_spawn_file_actions_adddup2(&actions, output,
+						 STDERR_FILENO);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
@@ -85,7 +88,7 @@ static int await(pid_t pid, long long deadline, int *status)
 	}
 }
 
-static int judge(int error, int status, int timeout_ms, const char *name,
+static int judge(int error, int timeout_ms, const char *name,
 		 struct failure *failure)
 {
 	if (error == -ETIMEDOUT) {
@@ -96,24 +99,16 @@ static int judge(int error, int status, int timeout_ms, const char *name,
 	} else if (error) {
 		failure_set(failure, -error, "cannot read what %s prints",
 			    name);
-	} else if (WIFSIGNALED(status)) {
-		failure_set(failure, 0, "%s was ended by signal %d", name,
-			    WTERMSIG(status));
-		return -ECANCELED;
-	} else if (WEXITSTATUS(status)) {
-		failure_set(failure, 0, "%s ended with status %d", name,
-			    WEXITSTATUS(status));
-		return -ECANCELED;
 	}
 	return error;
 }
 
-int capture_run(char *const *argv, int timeout_ms, char *out, size_t *size,
-		struct failure *failure)
+static int run(char *const *argv, int timeout_ms, bool errors, char *out,
+	       size_t *size, int *status, struct failure *failure)
 {
 	long long deadline = sys_now_ms() + timeout_ms;
 	owned_fd int from = -1, to = -1;
-	int pair[2], error, status = 0;
+	int pair[2], error;
 	ssize_t bytes;
 	pid_t pid;
 
@@ -121,17 +116,44 @@ int capture_run(char *const *argv, int timeout_ms, char *out, size_t *size,
 		return failure_set(failure, errno, "cannot make a pipe");
 	from = pair[0];
 	to = pair[1];
-	error = spawn(argv, to, &pid);
+	error = spawn(argv, to, errors, &pid);
 	if (error)
 		return failure_set(failure, -error, "cannot run %s", argv[0]);
 	close(steal_fd(&to));
 	bytes = read_until(from, deadline, out, *size);
-	error = bytes < 0 ? (int)bytes : await(pid, deadline, &status);
+	error = bytes < 0 ? (int)bytes : await(pid, deadline, status);
 	if (error) {
 		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	*size = bytes < 0 ? 0 : (size_t)bytes;
-	return judge(error, status, timeout_ms, argv[0], failure);
+	return judge(error, timeout_ms, argv[0], failure);
+}
+
+int capture_run(char *const *argv, int timeout_ms, char *out, size_t *size,
+		struct failure *failure)
+{
+	int status = 0;
+	int error = run(argv, timeout_ms, false, out, size, &status, failure);
+
+	if (error || !status)
+		return error;
+	if (WIFSIGNALED(status))
+		failure_set(failure, 0, "%s was ended by signal %d", argv[0],
+			    WTERMSIG(status));
+	else
+		failure_set(failure, 0, "%s ended with status %d", argv[0],
+			    WEXITSTATUS(status));
+	return -ECANCELED;
+}
+
+int capture_all(char *const *argv, int timeout_ms, char *out, size_t *size,
+		int *status, struct failure *failure)
+{
+	int error = run(argv, timeout_ms, true, out, size, status, failure);
+
+	*status = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status)
+				       : WEXITSTATUS(*status);
+	return error;
 }

@@ -22,4 +22,12 @@
 int capture_run(char *const *argv, int timeout_ms, char *out, size_t *size,
 		struct failure *failure);
 
+/**
+ * capture_all() - as above, whatever its status, and with what it tells on
+ * standard error
+ * @status: as shells have it
+ */
+int capture_all(char *const *argv, int timeout_ms, char *out, size_t *size,
+		int *status, struct failure *failure);
+
 #endif

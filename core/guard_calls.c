@@ -139,18 +139,24 @@ static int copy_call(struct guard *guard, void *data,
 	return error;
 }
 
-/* What can't be made, since it is there or since it may not be. */
-static int refuse(const struct guard *guard, const struct guard_place *place,
-		  bool link)
+int guard_refuse(struct guard *guard, const struct guard_place *place)
 {
 	struct stat st;
 
+	if (!fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	watch_tell(guard, WATCH_NAME, WATCH_CREATE, place->real);
+	return -EROFS;
+}
+
+/* What can't be made, since it is there or since it may not be. */
+static int refuse(struct guard *guard, const struct guard_place *place,
+		  bool link)
+{
 	if (guard_place_special(place) ||
 	    !guard_denies(&guard->rules, place->real, link))
 		return 0;
-	return fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW)
-		       ? -EROFS
-		       : -EEXIST;
+	return guard_refuse(guard, place);
 }
 
 /*

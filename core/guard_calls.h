@@ -19,6 +19,13 @@ bool guard_serves(const struct seccomp_data *data);
 void guard_serve(struct guard *guard);
 
 /**
+ * guard_refuse() - what may not be made: the host process is told, unless it is
+ * there
+ * Return: -EROFS, or -EEXIST.
+ */
+int guard_refuse(struct guard *guard, const struct guard_place *place);
+
+/**
  * guard_open() - open(2) with O_CREAT
  * @place: found; taken over
  * @flags: as the caller gave them

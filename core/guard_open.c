@@ -184,8 +184,11 @@ static int open_existing(const struct opening *o, const struct stat *st)
 	if (S_ISLNK(st->st_mode))
 		return -ELOOP;
 	if (guard_denies(&o->guard->rules, o->place->real, false)) {
-		if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
+		if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) {
+			watch_tell(o->guard, WATCH_NAME, WATCH_WRITE,
+				   o->place->real);
 			return -EROFS;
+		}
 		flags &= ~O_CREAT;
 	}
 	return open_there(o, flags, st);
@@ -216,14 +219,10 @@ static int open_magic(struct opening *o)
 
 static int create(const struct opening *o)
 {
-	struct stat st;
 	int fd;
 
 	if (guard_denies(&o->guard->rules, o->place->real, false))
-		return fstatat(o->place->dir, o->place->name, &st,
-			       AT_SYMLINK_NOFOLLOW)
-			       ? -EROFS
-			       : -EEXIST;
+		return guard_refuse(o->guard, o->place);
 	fd = open_place(o, o->flags | O_EXCL | O_CLOEXEC);
 	return fd < 0 ? -errno : answer(o, fd);
 }

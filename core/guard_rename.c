@@ -144,12 +144,15 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 		 const struct guard_place *to, unsigned int flags)
 {
 	const struct guard_rules *rules = &guard->rules;
+	const struct guard_place *denied = to;
 	struct stat st;
 	int error = 0;
 
 	/* "." and ".." can't be renamed: the kernel says how. */
 	if (!guard_place_special(from) && !guard_place_special(to)) {
 		error = judge(rules, from, to->real);
+		if (!error && (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)))
+			denied = from;
 		if (!error && (flags & RENAME_EXCHANGE))
 			error = judge(rules, to, from->real);
 		/* It leaves a node behind. */
@@ -160,6 +163,8 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 	if (error == -EROFS && (flags & RENAME_NOREPLACE) &&
 	    !fstatat(to->dir, to->name, &st, AT_SYMLINK_NOFOLLOW))
 		error = -EEXIST;
+	if (error == -EROFS)
+		watch_tell(guard, WATCH_NAME, WATCH_CREATE, denied->real);
 	if (error)
 		return error;
 	return syscall(SYS_renameat2, from->dir, from->name, to->dir, to->name,

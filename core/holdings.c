@@ -226,6 +226,8 @@ void holdings_remove(const struct plan *plan, const struct holdings *held)
 		return;
 	if (plan->temp_dir)
 		(void)remove_tree(plan->temp_dir);
+	if (plan->bwrap.masks)
+		(void)remove_tree(plan->bwrap.masks);
 	for (size_t i = plan->placeholder_count; i-- > 0;)
 		placeholder_remove(&folder, plan->placeholders[i],
 				   held->locks[i]);

@@ -91,6 +91,16 @@ static void leave_out_last(struct identity *id)
 		id->uid_count--;
 }
 
+void identity_alone(struct identity *id)
+{
+	id->root_caller = false;
+	id->mask_owner = 0;
+	id->caps = 0;
+	id->uids[0] = (struct id_extent){ geteuid(), 1 };
+	id->gids[0] = (struct id_extent){ getegid(), 1 };
+	id->uid_count = id->gid_count = 1;
+}
+
 int identity_read(struct identity *id)
 {
 	int error = read_map("/proc/self/uid_map", id->uids, &id->uid_count);
@@ -109,9 +119,7 @@ int identity_read(struct identity *id)
 		leave_out_last(id);
 		return 0;
 	}
-	id->uids[0] = (struct id_extent){ geteuid(), 1 };
-	id->gids[0] = (struct id_extent){ getegid(), 1 };
-	id->uid_count = id->gid_count = 1;
+	identity_alone(id);
 	return 0;
 }
 

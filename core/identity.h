@@ -51,4 +51,8 @@ int identity_read(struct identity *out);
  */
 int identity_bare(struct identity *out);
 
+/** identity_alone() - the caller's own ids are all there are, nothing is kept
+ */
+void identity_alone(struct identity *id);
+
 #endif

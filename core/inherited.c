@@ -29,19 +29,24 @@ static const char *device_name(const struct stat *st)
 }
 
 /* A name that can't be told is "", which opens nothing. */
+static const char *keep(struct shared *shared, const char *path)
+{
+	char *copy = path ? shared_alloc(shared, strlen(path) + 1) : NULL;
+
+	return copy ? strcpy(copy, path) : path ? "" : NULL;
+}
+
 static const char *file_name(struct shared *shared, int fd)
 {
 	char link[32], path[PATH_MAX];
 	ssize_t size;
-	char *copy;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	size = readlink(link, path, sizeof(path) - 1);
 	if (size <= 0)
 		return "";
 	path[size] = '\0';
-	copy = shared_alloc(shared, (size_t)size + 1);
-	return copy ? strcpy(copy, path) : "";
+	return keep(shared, path);
 }
 
 void inherited_note(struct shared *shared)
@@ -54,7 +59,7 @@ void inherited_note(struct shared *shared)
 		if (flags < 0 || (flags & O_PATH) || fstat(fd, &st))
 			continue;
 		if (!S_ISREG(st.st_mode))
-			shared->inherited[fd] = device_name(&st);
+			shared->inherited[fd] = keep(shared, device_name(&st));
 		else if ((flags & O_ACCMODE) == O_RDONLY && st.st_nlink)
 			shared->inherited[fd] = file_name(shared, fd);
 	}

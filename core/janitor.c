@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,26 +15,28 @@
 #include <sys/wait.h>
 
 #include "core/bare.h"
+#include "core/bwrap.h"
 #include "core/descendants.h"
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
+#include "core/namespaces.h"
 #include "core/origins.h"
 #include "core/setup.h"
 #include "core/system.h"
 
 #define SHARED_SIZE (256UL << 20)
+/* Far from where programs, libraries and stacks are, for PID 1 in a bubblewrap,
+ * which maps it anew: there it has to lie at the same place. */
+#define SHARED_AT ((void *)(UINT64_C(0x30) << 40))
 #define LARGE 65536
 #define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
-#define NAMESPACES                                                   \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
-	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
 
 struct shared *shared_new(void)
 {
 	/* Pages come as they are touched. */
 	struct shared *shared =
-		mmap(NULL, SHARED_SIZE, PROT_READ | PROT_WRITE,
+		mmap(SHARED_AT, SHARED_SIZE, PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (shared == MAP_FAILED)
@@ -73,46 +74,9 @@ struct janitor {
 	int child; /* socket to PID 1 while it is set up */
 	pid_t pid; /* PID 1 */
 	int pidfd;
+	struct bwrap bwrap;
 	struct holdings held;
 };
-
-static int write_map(pid_t pid, const char *name,
-		     const struct id_extent *extents, size_t count,
-		     struct failure *failure)
-{
-	char path[64], text[4096];
-	size_t used = 0;
-	int error;
-
-	for (size_t i = 0; i < count && used < sizeof(text) - 48; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used,
-					 "%u %u %u\n", extents[i].first,
-					 extents[i].first, extents[i].count);
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	error = sys_missing("map") ? -EPERM : sys_write_file(path, text);
-	return error ? failure_set(failure, -error,
-				   "cannot write the %s of "
-				   "the user namespace",
-				   name)
-		     : 0;
-}
-
-static int write_maps(const struct plan *plan, pid_t pid,
-		      struct failure *failure)
-{
-	char path[64];
-	int error;
-
-	snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)pid);
-	error = sys_write_file(path, "deny");
-	if (error)
-		return failure_set(failure, -error, "cannot write %s", path);
-	error = write_map(pid, "uid_map", plan->id.uids, plan->id.uid_count,
-			  failure);
-	return error ? error
-		     : write_map(pid, "gid_map", plan->id.gids,
-				 plan->id.gid_count, failure);
-}
 
 /* By fork(2), since containers refuse clone3(2). */
 static int fork_bare(struct janitor *janitor, int control, int setup,
@@ -137,16 +101,8 @@ static int fork_bare(struct janitor *janitor, int control, int setup,
 static int clone_child(struct janitor *janitor, int control, int setup,
 		       struct failure *failure)
 {
-	struct clone_args args = {
-		.flags = NAMESPACES | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&janitor->pidfd,
-		.exit_signal = SIGCHLD,
-	};
-	long pid;
+	pid_t pid = namespaces_clone(NAMESPACES_ALL, &janitor->pidfd);
 
-	if (sys_missing("userns"))
-		return failure_set(failure, EPERM, "cannot make namespaces");
-	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
 		/* End of file must reach the others when we die. */
 		close(janitor->host);
@@ -154,8 +110,8 @@ static int clone_child(struct janitor *janitor, int control, int setup,
 		setup_run(janitor->shared, control, setup);
 	}
 	if (pid < 0)
-		return failure_set(failure, errno, "cannot make namespaces");
-	janitor->pid = (pid_t)pid;
+		return failure_set(failure, -pid, "cannot make namespaces");
+	janitor->pid = pid;
 	janitor->shared->init = janitor->pid;
 	return 0;
 }
@@ -163,7 +119,8 @@ static int clone_child(struct janitor *janitor, int control, int setup,
 /* Its own session: what ends the caller's job does not end the cleaning. */
 static void leave(struct janitor *janitor)
 {
-	int keep[] = { janitor->host, janitor->child, janitor->pidfd };
+	int keep[] = { janitor->host, janitor->child, janitor->pidfd,
+		       janitor->bwrap.info, janitor->bwrap.errors };
 
 	prctl(PR_SET_NAME, "srt-lua-janitor");
 	setsid();
@@ -201,9 +158,18 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 		leave(janitor);
 		return error;
 	}
+	if (plan->bwrap.program) {
+		janitor->pid =
+			bwrap_clone(janitor->shared, janitor->host, control,
+				    pair, &janitor->pidfd, &janitor->bwrap);
+		leave(janitor);
+		return janitor->pid < 0 ? failure_set(failure, -janitor->pid,
+						      "cannot start bubblewrap")
+					: 0;
+	}
 	error = clone_child(janitor, control, pair[1], failure);
 	if (!error)
-		error = write_maps(plan, janitor->pid, failure);
+		error = namespaces_map(&plan->id, janitor->pid, failure);
 	failure->unavailable = error;
 	if (!error)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
@@ -221,6 +187,18 @@ static bool await_order(const struct janitor *janitor, enum message_kind kind)
 	       message.kind == kind;
 }
 
+/* It begins once what its arguments name is there, and is PID 1's parent. */
+static int await_bwrap(struct janitor *janitor, struct failure *failure)
+{
+	int error = bwrap_masks(&janitor->shared->plan, failure);
+
+	if (!error)
+		error = hand_on(janitor, MESSAGE_MAPS, -1);
+	return error ? error
+		     : bwrap_await(&janitor->bwrap, janitor->pidfd,
+				   &janitor->shared->init, failure);
+}
+
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
@@ -228,7 +206,9 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	int error;
 
 	error = holdings_make(plan, &janitor->held, failure);
-	if (!error && plan->id.root_caller && !plan->bare)
+	if (!error && plan->bwrap.program)
+		error = await_bwrap(janitor, failure);
+	else if (!error && plan->id.root_caller && !plan->bare)
 		error = mounts_masks(plan, &masks, failure);
 	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
@@ -268,6 +248,8 @@ static void end_all(const struct janitor *janitor)
 	/* While something lives that can't be ended nothing is removed. */
 	if (janitor->shared->plan.bare && descendants_end())
 		return;
+	if (janitor->shared->plan.bwrap.program)
+		bwrap_end(&janitor->bwrap);
 	holdings_remove(&janitor->shared->plan, &janitor->held);
 }
 
@@ -291,7 +273,11 @@ static void stand_in(const struct janitor *janitor)
 _Noreturn void janitor_main(struct shared *shared, int host, int control)
 {
 	struct janitor janitor = {
-		.shared = shared, .host = host, .child = -1, .pidfd = -1
+		.shared = shared,
+		.host = host,
+		.child = -1,
+		.pidfd = -1,
+		.bwrap = { .info = -1, .errors = -1, .init = -1 },
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = build(&janitor, control, &message.failure);
@@ -300,12 +286,15 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 		error = -ECANCELED;
 	else if (!error)
 		error = prepare(&janitor, &message.failure);
+	if (!error)
+		await_end(&janitor);
+	/* What failed before PID 1 was there. */
+	if (!error && shared->plan.bwrap.program)
+		error = bwrap_failure(&janitor.bwrap, &message.failure);
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "cannot start");
 		(void)sys_send(host, &message, sizeof(message), NULL, 0);
-	} else {
-		await_end(&janitor);
 	}
 	end_all(&janitor);
 	stand_in(&janitor);

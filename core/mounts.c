@@ -158,7 +158,7 @@ static int make_read_only(int dir, const char *name)
  * and writable file that belongs to no process. Found by looking, since kernels
  * and their options differ.
  */
-static int close_proc(int proc)
+int mounts_close_proc(int proc)
 {
 	owned_fd int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -193,7 +193,7 @@ static int own_proc(const struct mounts *m, bool closed)
 	if (proc < 0)
 		return proc;
 	error = attach(m, proc, "/proc");
-	return !error && closed ? close_proc(proc) : error;
+	return !error && closed ? mounts_close_proc(proc) : error;
 }
 
 /* Puts one of the host's device nodes, or terminal, into our /dev. */
@@ -350,7 +350,7 @@ static int apply_steps(const struct mounts *m, const struct plan *plan,
 }
 
 /* Nothing that the host mounts later may show inside, nor the other way. */
-static int make_private(void)
+int mounts_private(void)
 {
 	struct srt_mount_attr attr = { .propagation = MS_PRIVATE_ };
 
@@ -380,7 +380,7 @@ static int stack_root(struct mounts *m, const char *source, bool read_only,
 
 int mounts_begin(struct mounts *m, struct failure *failure)
 {
-	int error = make_private();
+	int error = mounts_private();
 
 	*m = (struct mounts){ -1, -1, -1, 0 };
 	if (error)

@@ -19,6 +19,14 @@
  */
 int mounts_masks(const struct plan *plan, int *out, struct failure *failure);
 
+/**
+ * mounts_fill() - make what mounts_masks() holds in a folder
+ * Context: umask 0.
+ * @dir: borrowed; an empty folder of the caller
+ * Return: 0 or -errno.
+ */
+int mounts_fill(int dir, const struct plan *plan);
+
 #define MOUNTS_COVER_SIZE 32
 
 /**

@@ -53,6 +53,9 @@ static int mask_make(int dir, const char *name, bool directory, mode_t mode,
 static int mask_slot(int dir, const struct mount_slot *slot,
 		     const struct plan *plan)
 {
+	/* On the host an ordinary caller could put nothing into a closed one.
+	 */
+	mode_t mode = plan->bwrap.program ? 0711 : 0111;
 	owned_ptr char *path = strdup(slot->path);
 	char *slash = path;
 	int error;
@@ -61,7 +64,7 @@ static int mask_slot(int dir, const struct mount_slot *slot,
 		return -ENOMEM;
 	while ((slash = strchr(slash + 1, '/'))) {
 		*slash = '\0';
-		error = mask_make(dir, path, true, 0111, plan);
+		error = mask_make(dir, path, true, mode, plan);
 		if (error && error != -EEXIST)
 			return error;
 		*slash = '/';
@@ -70,8 +73,25 @@ static int mask_slot(int dir, const struct mount_slot *slot,
 		error = symlinkat(slot->link, dir, path) ? -errno : 0;
 	else
 		error = mask_make(dir, path, slot->directory,
-				  slot->directory ? 0111 : 0, plan);
+				  slot->directory ? mode : 0, plan);
 	return error == -EEXIST ? 0 : error;
+}
+
+/* Makes unlistable what leads to a slot, and the slot. */
+static int mask_close(int dir, const struct mount_slot *slot)
+{
+	owned_ptr char *path = strdup(slot->path);
+	char *slash = path;
+
+	if (!path)
+		return -ENOMEM;
+	while ((slash = strchr(slash + 1, '/'))) {
+		*slash = '\0';
+		if (fchmodat(dir, path, 0111, 0))
+			return -errno;
+		*slash = '/';
+	}
+	return slot->directory && fchmodat(dir, path, 0111, 0) ? -errno : 0;
 }
 
 void mounts_cover(const struct plan *plan, size_t index, bool directory,
@@ -103,6 +123,11 @@ static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 		return -errno;
 	for (size_t i = 0; i < step->slot_count; i++) {
 		error = mask_slot(dir, &step->slots[i], plan);
+		if (error)
+			return error;
+	}
+	for (size_t i = 0; plan->bwrap.program && i < step->slot_count; i++) {
+		error = mask_close(dir, &step->slots[i]);
 		if (error)
 			return error;
 	}
@@ -178,7 +203,7 @@ static int mask_step(int masks, const struct plan *plan, size_t index)
 	return mask_file(masks, name, &step->content, plan);
 }
 
-static int mask_fill(int masks, const struct plan *plan)
+int mounts_fill(int masks, const struct plan *plan)
 {
 	int error = mask_make(masks, "file", false, 0, plan);
 
@@ -209,7 +234,7 @@ int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
 				   "cannot make the file system that covers "
 				   "denied reads");
 	umask_before = umask(0);
-	error = mask_fill(masks, plan);
+	error = mounts_fill(masks, plan);
 	umask(umask_before);
 	if (error)
 		return failure_set(failure, -error,

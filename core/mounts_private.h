@@ -17,4 +17,13 @@
 int mounts_filesystem(const char *type, unsigned int attributes,
 		      const char *const *options);
 
+/** mounts_private() - what the host mounts from here on does not show inside */
+int mounts_private(void);
+
+/**
+ * mounts_close_proc() - close what uid 0 could write in /proc
+ * @proc: borrowed; the root of that mount
+ */
+int mounts_close_proc(int proc);
+
 #endif

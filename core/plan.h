@@ -183,6 +183,7 @@ struct socket_table {
  * @on: it tells the host process of denied writes and refused calls
  * @reads: of denied reads as well
  * @asks: of opens that are likely denied it asks, and the call waits
+ * @connects: it tells of connections that would leave a network without exit
  * @learns: instead it tells of all that is written, and with @reads read
  * @needed: a run where that can't be done is a failure
  */
@@ -190,6 +191,7 @@ struct watch_table {
 	bool on;
 	bool reads;
 	bool asks;
+	bool connects;
 	bool learns;
 	bool needed;
 };
@@ -242,6 +244,25 @@ struct redirect {
 };
 
 /**
+ * struct plan_bwrap - bubblewrap makes namespaces and mounts
+ * @program: its path; NULL where we make them
+ * @arguments: all but those that name descriptors
+ * @masks: folder made on the host for what covers denied reads, which the
+ *	arguments name; removed by the janitor
+ * @rules: of a seccomp program that holds PID 1 as well
+ * @state: a descriptor that holds the state file; PID 1's
+ */
+struct plan_bwrap {
+	const char *program;
+	const char **arguments;
+	size_t count;
+	const char *masks;
+	struct seccomp_rule *rules;
+	size_t rule_count;
+	int state;
+};
+
+/**
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
  * @cwd: working directory of the command, in the new root
@@ -260,6 +281,7 @@ struct redirect {
  *	all the rest (core/bare.h)
  * @all_sockets: @bare: Unix sockets are no concern of ours
  * @paths: @bare: what is allowed, and nothing else is
+ * @bwrap: where that is the backend
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox, nor a connection to an abstract
  *	socket (Landlock ABI 6)
@@ -291,6 +313,7 @@ struct plan {
 	bool all_sockets;
 	struct landlock_path *paths;
 	size_t path_count;
+	struct plan_bwrap bwrap;
 	bool landlock;
 	bool scope_signals;
 	const char **writable;

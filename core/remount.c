@@ -176,6 +176,25 @@ static int put_back(const struct remount *remount, size_t index)
 	return error ? error : sys_move_mount(tree, at, "");
 }
 
+int remount_links(const struct plan *plan, int masks, struct failure *failure)
+{
+	const struct remount remount = { .plan = plan, .masks = masks };
+
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const char *target = plan->steps[i].target;
+		struct stat st;
+		int error;
+
+		if (lstat(target, &st) || !S_ISLNK(st.st_mode))
+			continue;
+		error = put_back(&remount, i);
+		if (error)
+			return failure_set(failure, -error, "cannot cover %s",
+					   target);
+	}
+	return 0;
+}
+
 /* Is the step's mount what its name leads to? */
 static bool holds(const struct remount *remount, size_t index)
 {

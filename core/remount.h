@@ -41,6 +41,15 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
 		 void *context);
 
 /**
+ * remount_links() - mount what the plan has over links
+ *
+ * What bubblewrap can't do: it follows them.
+ * Context: PID 1, in the new root, all other mounts done.
+ * Return: 0, or -errno with @failure filled.
+ */
+int remount_links(const struct plan *plan, int masks, struct failure *failure);
+
+/**
  * remount_check() - look what is lost, put it back, and see that it holds
  * @names: it is @names that became readable
  *

@@ -38,16 +38,15 @@ static void advise(struct failure *failure)
 			"apparmor_restrict_unprivileged_userns") == 1)
 		cure = "AppArmor restricts user namespaces here "
 		       "(kernel.apparmor_restrict_unprivileged_userns=1): "
-		       "install the profile that tools/quickstart offers, or "
-		       "set the sysctl to 0";
+		       "load srt-lua's profile, srt-lua doctor says how";
 	else if (read_number("/proc/sys/kernel/unprivileged_userns_clone") == 0)
 		cure = "set the sysctl kernel.unprivileged_userns_clone to 1";
 	else if (read_number("/proc/sys/user/max_user_namespaces") == 0)
 		cure = "raise the sysctl user.max_user_namespaces";
 	else if (failure->error == ENOSYS)
-		cure = "Linux 5.15 or newer is needed, or a container's "
-		       "seccomp profile refuses it: for Docker try "
-		       "--security-opt seccomp=unconfined";
+		cure = "Linux 5.15 or newer is needed, and in a container no "
+		       "seccomp profile that refuses it (Docker's does): "
+		       "srt-lua doctor tells which it is";
 	else
 		cure = "in a container, a seccomp or LSM profile may refuse "
 		       "namespaces or /proc may be masked: for Docker try "
@@ -175,10 +174,28 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	return error;
 }
 
+/*
+ * What was prepared is not for bubblewrap: it makes namespaces by itself, and
+ * may where we must not. A new janitor starts it.
+ */
+static int prepare_bwrap(struct sandbox *sandbox, struct failure *failure)
+{
+	struct shared *shared = sandbox->shared;
+
+	sandbox_close(sandbox);
+	sandbox->shared = shared;
+	identity_alone(&shared->plan.id);
+	return fork_janitor(sandbox, shared, failure);
+}
+
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	int error = order(sandbox, MESSAGE_GO);
+	int error = sandbox->shared->plan.bwrap.program
+			    ? prepare_bwrap(sandbox, failure)
+			    : 0;
 
+	if (!error)
+		error = order(sandbox, MESSAGE_GO);
 	if (!error)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))

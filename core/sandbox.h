@@ -28,7 +28,7 @@ struct sandbox {
 	pid_t pid;
 	int janitor;
 	int control;
-	const struct shared *shared;
+	struct shared *shared;
 	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
 	struct reach reach;

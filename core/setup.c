@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 
 #include "core/agent.h"
+#include "core/bwrap.h"
 #include "core/inherited.h"
 #include "core/init.h"
 #include "core/landlock.h"
@@ -33,6 +34,9 @@ static void close_inherited(const struct plan *plan, int control, int setup,
 	int keep[64] = { control, setup, masks, mounts->old_root,
 			 mounts->new_root };
 	size_t count = 5;
+
+	if (plan->bwrap.program)
+		keep[count++] = plan->bwrap.state;
 
 	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
 		keep[count++] = plan->keep_fds[i];
@@ -183,9 +187,8 @@ static int make_watch(const struct plan *plan, const struct mounts *mounts,
 	return error;
 }
 
-/* What every plan has; the host process loads the policy meanwhile. */
-static int begin(const struct plan *plan, int setup, struct mounts *mounts,
-		 struct failure *failure)
+int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
+		struct failure *failure)
 {
 	int fd, error = network_up();
 
@@ -208,13 +211,23 @@ int setup_hold(const struct plan *plan, struct failure *failure)
 		      : 0;
 }
 
+static int build_root(struct mounts *mounts, const struct plan *plan,
+		      int *masks, struct failure *failure)
+{
+	int error =
+		plan->id.root_caller ? 0 : mounts_masks(plan, masks, failure);
+
+	return error ? error : mounts_apply(mounts, plan, *masks, failure);
+}
+
 static int set_up(const struct shared *shared, int control, int setup,
 		  struct confinement *confinement, struct failure *failure)
 {
 	const struct plan *plan = &shared->plan;
-	struct mounts mounts = { 0 };
+	struct mounts mounts = { -1, -1, -1, 0 };
 	owned_fd int masks = -1;
-	int error = begin(plan, setup, &mounts, failure);
+	bool made = plan->bwrap.program;
+	int error = made ? 0 : setup_begin(plan, setup, &mounts, failure);
 
 	if (error) {
 		failure->unavailable = true;
@@ -224,7 +237,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (setup_await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
 	close_inherited(plan, control, setup, masks, &mounts);
-	error = setup_hold(plan, failure);
+	error = made ? 0 : setup_hold(plan, failure);
 	if (!error)
 		error = redirect(&plan->redirect, &confinement->led, failure);
 	if (!error)
@@ -232,10 +245,10 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = make_watch(plan, &mounts, control, &confinement->watch,
 				   failure);
-	if (!error && !plan->id.root_caller)
-		error = mounts_masks(plan, &masks, failure);
-	if (!error)
-		error = mounts_apply(&mounts, plan, masks, failure);
+	if (!error && made)
+		error = bwrap_root(plan, &mounts.masks, failure);
+	else if (!error)
+		error = build_root(&mounts, plan, &masks, failure);
 	if (!error)
 		error = setup_enter(plan, failure);
 	if (!error)

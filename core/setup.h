@@ -5,6 +5,20 @@
 
 #include "core/janitor.h"
 #include "core/message.h"
+#include "core/mounts.h"
+
+/**
+ * setup_begin() - what every plan has: network, tree, /proc and /dev
+ *
+ * The host process loads the policy meanwhile.
+ * @plan: of it, only the identity is read
+ * @setup: socket that MESSAGE_MAPS comes from
+ * @mounts: zeroed; what is done shows in it
+ * Context: the child, in all its new namespaces.
+ * Return: 0 or -errno, @failure filled.
+ */
+int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
+		struct failure *failure);
 
 /**
  * setup_run() - build the sandbox around the calling process, then be PID 1

@@ -210,20 +210,26 @@ static void name_fd(char *name, size_t size, int fd)
 	snprintf(name, size, "/proc/self/fd/%d", fd);
 }
 
-static bool is_allowed(const struct guard *guard, int file)
+static bool real_path(int file, char real[PATH_MAX])
 {
-	char name[32], real[PATH_MAX];
-	struct statfs fs;
+	char name[32];
 	ssize_t size;
+
+	name_fd(name, sizeof(name), file);
+	size = readlink(name, real, PATH_MAX);
+	if (size < 0 || size >= PATH_MAX)
+		return false;
+	real[size] = '\0';
+	return true;
+}
+
+static bool is_allowed(const struct guard *guard, int file, const char *real)
+{
+	struct statfs fs;
 
 	/* Elsewhere any socket could have been given this name from inside. */
 	if (fstatfs(file, &fs) || !(fs.f_flags & SRT_ST_RDONLY))
 		return false;
-	name_fd(name, sizeof(name), file);
-	size = readlink(name, real, sizeof(real));
-	if (size < 0 || (size_t)size >= sizeof(real))
-		return false;
-	real[size] = '\0';
 	return socket_rules_find(guard->sockets, real).kind != SOCKET_NONE;
 }
 
@@ -285,14 +291,20 @@ static int make_connection(const struct connecting *c)
 static int connect_path(struct connecting *c)
 {
 	struct stat st;
+	char real[PATH_MAX];
 	owned_fd int file = open_file(c, &st);
 
 	if (file < 0)
 		return file;
 	/* What is no socket nobody can be reached by: the kernel says why. */
-	if (S_ISSOCK(st.st_mode) && !own_sockets_has(&c->guard->own, &st) &&
-	    !is_allowed(c->guard, file))
-		return -EACCES;
+	if (S_ISSOCK(st.st_mode) && !own_sockets_has(&c->guard->own, &st)) {
+		if (!real_path(file, real))
+			return -EACCES;
+		if (!is_allowed(c->guard, file, real)) {
+			watch_tell(c->guard, WATCH_UNIX, WATCH_READ, real);
+			return -EACCES;
+		}
+	}
 	memset(&c->address, 0, sizeof(c->address));
 	c->address.un.sun_family = AF_UNIX;
 	/* Leads to that very file: no name is looked up again. */
@@ -333,6 +345,20 @@ static int connect_onward(struct connecting *c)
 	return error ? error : make_connection(c);
 }
 
+/* By its address, which leads to no file that was looked at. */
+static int refuse_address(const struct connecting *c)
+{
+	char text[sizeof(c->address.un.sun_path) + 1] = "@";
+
+	if (c->size <= PATH_AT || c->size > sizeof(c->address.un) ||
+	    c->address.any.sa_family != AF_UNIX)
+		return -EPERM;
+	memcpy(text + 1, c->address.un.sun_path + 1, c->size - PATH_AT - 1);
+	watch_tell(c->guard, WATCH_UNIX, WATCH_CHANGE,
+		   has_path(c) ? c->place.text : text);
+	return -EPERM;
+}
+
 static int do_connect(struct connecting *c)
 {
 	int family = option(c->socket, SO_DOMAIN);
@@ -345,13 +371,14 @@ static int do_connect(struct connecting *c)
 		return leave_alone(c);
 	/* A datagram socket could then send anywhere, and nobody would ask. */
 	if (!is_connection(c->socket))
-		return -EPERM;
+		return refuse_address(c);
 	if (has_path(c))
 		return connect_path(c);
 	if (c->size <= PATH_AT || c->size > sizeof(c->address.un) ||
 	    c->address.any.sa_family != AF_UNIX)
 		return -EINVAL;
-	return is_of_sandbox(c->guard, c->socket) ? make_connection(c) : -EPERM;
+	return is_of_sandbox(c->guard, c->socket) ? make_connection(c)
+						  : refuse_address(c);
 }
 
 /*

@@ -7,12 +7,14 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/guard.h"
 #include "core/seccomp.h"
 #include "core/system.h"
 #include "core/watch_calls.h"
+#include "core/watch_connect.h"
 
 /* Records in a burst, and each second from then on. */
 #define BURST 1000
@@ -36,6 +38,8 @@ int watch_open(struct watch *watch, const struct watch_table *table,
 
 bool watch_serves(const struct watch *watch, int number)
 {
+	if (number == SYS_connect)
+		return watch->table->connects;
 	return watch->table->on && watch_knows(number);
 }
 
@@ -155,6 +159,7 @@ static void tell(struct guard *guard, struct watch_message *message)
 	long long now = sys_now_ms();
 	bool sent;
 
+	watch->said = true;
 	if (was_told(watch, message, now))
 		return;
 	message->pid = guard->view.thread;
@@ -165,6 +170,20 @@ static void tell(struct guard *guard, struct watch_message *message)
 	if (watch->lost > watch->lost_told &&
 	    (sent || watch->lost >= 2 * watch->lost_told))
 		tell_lost(watch);
+}
+
+void watch_tell(struct guard *guard, enum watch_kind kind,
+		enum watch_action action, const char *text)
+{
+	struct watch_message message;
+
+	if (guard->watch.socket < 0 || guard->watch.said)
+		return;
+	memset(&message, 0, WATCH_HEAD);
+	message.kind = kind;
+	message.action = action;
+	snprintf(message.text, sizeof(message.text), "%s", text);
+	tell(guard, &message);
 }
 
 /* How many of a call's arguments say more than a pointer would. */
@@ -195,6 +214,7 @@ int watch_refuses(struct guard *guard)
 	uint32_t answer = seccomp_eval(&guard->watch.refusals,
 				       &guard->notify.request->data);
 
+	guard->watch.said = false;
 	if (answer == SECCOMP_RET_ALLOW)
 		return 0;
 	tell_refusal(guard);
@@ -239,11 +259,29 @@ static bool find(struct guard *guard, size_t *from,
 	return found == 1;
 }
 
+static void look_at_connect(struct guard *guard)
+{
+	char text[WATCH_INET_SIZE];
+	int leaves = watch_leaves(guard, text);
+
+	if (leaves == -EPERM) {
+		guard_powers(guard, true);
+		leaves = watch_leaves(guard, text);
+		guard_powers(guard, false);
+	}
+	if (leaves == 1)
+		watch_tell(guard, WATCH_INET, WATCH_READ, text);
+}
+
 bool watch_look(struct guard *guard)
 {
 	struct watch_message message;
 	size_t from = 0;
 
+	if (guard->notify.request->data.nr == SYS_connect) {
+		look_at_connect(guard);
+		return false;
+	}
 	if (!find(guard, &from, &message))
 		return false;
 	if (guard->watch.table->learns) {

@@ -26,6 +26,7 @@ struct guard;
  * @refilled: when @tokens last grew
  * @lost: attempts of which no record was sent
  * @lost_told: of these, what the host process knows of
+ * @said: the call that is served has been told of
  * @waiting: calls that the host process was asked about
  */
 struct watch {
@@ -40,6 +41,7 @@ struct watch {
 	unsigned int tokens;
 	long long refilled;
 	uint64_t lost, lost_told;
+	bool said;
 	struct seccomp_notif waiting[WATCH_WAITING];
 	size_t waiting_count;
 };
@@ -52,6 +54,16 @@ struct watch {
  */
 int watch_open(struct watch *watch, const struct watch_table *table,
 	       const struct notified *notified, int socket);
+
+/**
+ * watch_tell() - tell the host process what the agent itself refuses
+ * @kind: WATCH_NAME or WATCH_UNIX
+ * @action: of WATCH_NAME
+ *
+ * Not again where the call was told of before, as one that is likely denied.
+ */
+void watch_tell(struct guard *guard, enum watch_kind kind,
+		enum watch_action action, const char *text);
 
 /** watch_serves() - is it a call that is only observed, and then goes on? */
 bool watch_serves(const struct watch *watch, int number);

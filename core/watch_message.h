@@ -12,6 +12,10 @@ enum watch_kind {
 	WATCH_CALL, /* the call @text with @args was refused */
 	WATCH_LOST, /* @args[0]: so many were too many to be told of so far */
 	WATCH_ASK,  /* as WATCH_PATH, and the call @id waits for an answer */
+	WATCH_NAME, /* @action on the real path @text: the agent refused it */
+	WATCH_UNIX, /* and so was the Unix socket @text, "@NAME" if abstract:
+		     * WATCH_READ where the path is why, else WATCH_CHANGE */
+	WATCH_INET, /* a connection to ADDRESS:PORT, which leads nowhere */
 };
 
 /** enum watch_action - what a call does to a path; srt.observe names them */

@@ -14,6 +14,7 @@ int luaopen_srt_c_sys(lua_State *L);
 int luaopen_srt_c_sandbox(lua_State *L);
 int luaopen_srt_c_proxy(lua_State *L);
 int luaopen_srt_c_tls(lua_State *L);
+int luaopen_srt_c_probe(lua_State *L);
 int luaopen_srt_c_process(lua_State *L);
 int luaopen_srt_c_publish(lua_State *L);
 int luaopen_srt_c_redirect(lua_State *L);

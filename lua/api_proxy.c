@@ -680,9 +680,39 @@ static int read_strip(lua_State *L, int index, struct proxy *proxy)
 	return error;
 }
 
+/* A string of the login in the table at the top; the table holds it. */
+static struct proxy_text login_part(lua_State *L, const char *key)
+{
+	struct proxy_text part = { 0 };
+
+	lua_getfield(L, -1, key);
+	part.data = lua_tolstring(L, -1, &part.size);
+	lua_pop(L, 1);
+	return part;
+}
+
+/* What the table at @index has as "login", where it has any. */
+static int read_login(lua_State *L, int index, struct proxy *proxy)
+{
+	struct proxy_login login = { 0 };
+	int error = 0;
+
+	if (lua_getfield(L, index, "login") == LUA_TTABLE) {
+		login.user = login_part(L, "user");
+		login.password = login_part(L, "password");
+		login.authorization = login_part(L, "authorization");
+		error = login.user.size && login.password.size &&
+					login.authorization.size
+				? proxy_login(proxy, &login)
+				: -EINVAL;
+	}
+	lua_pop(L, 1);
+	return error;
+}
+
 /*
  * new{decide=, checkAddress=, refused=|nil, log=|nil, limits=|nil,
- * strip=|nil} -> proxy | nil, message
+ * strip=|nil, login=|nil} -> proxy | nil, message
  */
 static int proxy_lua_new(lua_State *L)
 {
@@ -723,6 +753,8 @@ static int proxy_lua_new(lua_State *L)
 				  : -EMFILE;
 	if (!error)
 		error = read_strip(L, 1, object->proxy);
+	if (!error)
+		error = read_login(L, 1, object->proxy);
 	if (error) {
 		luaL_unref(L, LUA_REGISTRYINDEX, object->self);
 		return api_fail(L, -error);

@@ -140,12 +140,14 @@ static int push_identity(lua_State *L, const struct identity *id)
 	return 1;
 }
 
-/* identity() -> as a sandbox would have it */
+/* identity([alone]) -> as a sandbox would have it; where one id is mapped */
 static int sandbox_lua_would_be(lua_State *L)
 {
 	struct identity id;
 	int error = identity_read(&id);
 
+	if (!error && lua_toboolean(L, 1))
+		identity_alone(&id);
 	return error ? luaL_error(L, "cannot read /proc/self/uid_map: %s",
 				  strerror(-error))
 		     : push_identity(L, &id);

@@ -98,7 +98,7 @@ static void set_integer(lua_State *L, const char *name, lua_Integer value)
 
 static void push_stat(lua_State *L, const struct stat *st)
 {
-	lua_createtable(L, 0, 9);
+	lua_createtable(L, 0, 10);
 	lua_pushstring(L, api_type_name(st->st_mode));
 	lua_setfield(L, -2, "type");
 	set_integer(L, "size", st->st_size);
@@ -108,6 +108,7 @@ static void push_stat(lua_State *L, const struct stat *st)
 	set_integer(L, "dev", (lua_Integer)st->st_dev);
 	set_integer(L, "ino", (lua_Integer)st->st_ino);
 	set_integer(L, "nlink", (lua_Integer)st->st_nlink);
+	set_integer(L, "mtime", st->st_mtim.tv_sec);
 }
 
 static int sys_lua_stat(lua_State *L)

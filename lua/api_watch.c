@@ -34,10 +34,12 @@ struct watcher {
 
 static void push_message(lua_State *L, const struct watch_message *message)
 {
-	static const char *const kinds[] = { [WATCH_PATH] = "path",
-					     [WATCH_CALL] = "call",
-					     [WATCH_LOST] = "lost",
-					     [WATCH_ASK] = "ask" };
+	static const char *const kinds[] = {
+		[WATCH_PATH] = "path", [WATCH_CALL] = "call",
+		[WATCH_LOST] = "lost", [WATCH_ASK] = "ask",
+		[WATCH_NAME] = "name", [WATCH_UNIX] = "unix",
+		[WATCH_INET] = "inet"
+	};
 	static const char *const actions[] = { [WATCH_READ] = "read",
 					       [WATCH_WRITE] = "write",
 					       [WATCH_CREATE] = "create",
@@ -47,7 +49,7 @@ static void push_message(lua_State *L, const struct watch_message *message)
 	lua_createtable(L, 0, 9);
 	lua_pushstring(L, kinds[message->kind]);
 	lua_setfield(L, -2, "kind");
-	if (message->kind == WATCH_PATH || message->kind == WATCH_ASK) {
+	if (message->kind != WATCH_CALL && message->kind != WATCH_LOST) {
 		lua_pushstring(L, actions[message->action]);
 		lua_setfield(L, -2, "action");
 	}
@@ -95,7 +97,7 @@ static bool writes(int flags)
 /* What it says has been inside: only its form is relied on. */
 static bool is_sound(struct watch_message *message, ssize_t size)
 {
-	if (size <= (ssize_t)WATCH_HEAD || message->kind > WATCH_ASK ||
+	if (size <= (ssize_t)WATCH_HEAD || message->kind > WATCH_INET ||
 	    message->action > WATCH_CHANGE)
 		return false;
 	/* What is decided on is what will be opened. */

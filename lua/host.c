@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/bwrap.h"
 #include "core/srtlua.h"
 #include "core/system.h"
 #include "lua/api.h"
@@ -140,6 +141,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.sandbox", luaopen_srt_c_sandbox);
 	preload(L, "srt.c.proxy", luaopen_srt_c_proxy);
 	preload(L, "srt.c.tls", luaopen_srt_c_tls);
+	preload(L, "srt.c.probe", luaopen_srt_c_probe);
 	preload(L, "srt.c.process", luaopen_srt_c_process);
 	preload(L, "srt.c.publish", luaopen_srt_c_publish);
 	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);
@@ -209,6 +211,8 @@ int srtlua_main(int argc, char **argv)
 	static lua_State *L;
 	int status;
 
+	if (argc > 1 && !strcmp(argv[1], BWRAP_INSIDE))
+		return bwrap_inside(argc, argv);
 	caller_save(&host_caller);
 	status = fill_standard_descriptors();
 	if (status) {

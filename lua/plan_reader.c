@@ -323,6 +323,7 @@ static void read_watch(struct plan_reader *r, int index,
 	watch->on = true;
 	watch->reads = flag_at(r, index, "reads");
 	watch->asks = flag_at(r, index, "asks");
+	watch->connects = flag_at(r, index, "connects");
 	watch->learns = flag_at(r, index, "learns");
 	watch->needed = flag_at(r, index, "needed");
 }
@@ -333,6 +334,16 @@ static void read_path(struct plan_reader *r, int index, void *out)
 
 	rule->path = text_field(r, index, "path", true);
 	rule->access = text_field(r, index, "access", true);
+}
+
+static void read_bwrap(struct plan_reader *r, int index,
+		       struct plan_bwrap *bwrap)
+{
+	bwrap->program = text_field(r, index, "program", true);
+	bwrap->masks = text_field(r, index, "masks", true);
+	bwrap->arguments = strings_field(r, index, "argv", &bwrap->count);
+	bwrap->rules = list_field(r, index, "seccomp", read_rule,
+				  sizeof(*bwrap->rules), &bwrap->rule_count);
 }
 
 static void read_fd(struct plan_reader *r, int index, void *out)
@@ -388,6 +399,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 		luaL_error(L, "plan.listen: too many ports");
 	if (lua_getfield(L, index, "redirect") != LUA_TNIL)
 		read_redirect(r, lua_gettop(L), &plan->redirect);
+	lua_pop(L, 1);
+	if (lua_getfield(L, index, "bwrap") != LUA_TNIL)
+		read_bwrap(r, lua_gettop(L), &plan->bwrap);
 	lua_pop(L, 1);
 	plan->keep_fds = list_field(r, index, "keepFds", read_fd,
 				    sizeof(*plan->keep_fds), &plan->keep_count);

@@ -196,6 +196,22 @@ bool exchange_check_early(struct client *client)
 	return false;
 }
 
+/* What is inside a tunnel was let in with it. */
+static bool check_login(struct client *client)
+{
+	const struct exchange *exchange = client->exchange;
+	const struct proxy_login *login = proxy_wants(client->proxy);
+
+	if (!login || exchange->inner ||
+	    login_head(login, exchange->request.headers,
+		       exchange->request.header_count))
+		return true;
+	reply_failure(client, 407, "login-needed",
+		      "the proxy asks for the user and the password of its "
+		      "sandbox");
+	return false;
+}
+
 bool exchange_begin(struct client *client, size_t head_size)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
@@ -205,7 +221,7 @@ bool exchange_begin(struct client *client, size_t head_size)
 		client_close(client, false);
 		return false;
 	}
-	if (read_head(client, exchange, head_size) &&
+	if (read_head(client, exchange, head_size) && check_login(client) &&
 	    exchange_check_early(client))
 		exchange_ask(client);
 	return true;

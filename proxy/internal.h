@@ -51,6 +51,8 @@ struct proxy {
 	struct resolver *resolver; /* NULL: none */
 	struct tls *tls;	   /* NULL: nothing is terminated */
 	struct pbuf strip;	   /* a comma list of names */
+	struct pbuf secret;	   /* the bytes of @login */
+	struct proxy_login login;  /* no @authorization: everybody is heard */
 	char *scratch; /* PROXY_SCRATCH bytes, once something was read */
 	size_t held;   /* by the buffers of all streams */
 	size_t refs;
@@ -60,6 +62,8 @@ struct proxy {
 };
 
 void proxy_hold(struct proxy *proxy);
+/* Whom alone the proxy hears; NULL: everybody */
+const struct proxy_login *proxy_wants(const struct proxy *proxy);
 void proxy_release(struct proxy *proxy);
 
 /** proxy_client_gone() - a place is free: accept again */

@@ -43,8 +43,35 @@ void proxy_release(struct proxy *proxy)
 		return;
 	tls_free(proxy->tls);
 	pbuf_free(&proxy->strip);
+	pbuf_free(&proxy->secret);
 	free(proxy->scratch);
 	free(proxy);
+}
+
+int proxy_login(struct proxy *proxy, const struct proxy_login *login)
+{
+	struct pbuf *secret = &proxy->secret;
+	size_t user = login->user.size, password = login->password.size;
+	const char *data;
+
+	pbuf_text_add(secret, login->user);
+	pbuf_text_add(secret, login->password);
+	pbuf_text_add(secret, login->authorization);
+	if (secret->failed)
+		return -ENOMEM;
+	data = pbuf_text(secret).data;
+	proxy->login = (struct proxy_login){
+		.user = { data, user },
+		.password = { data + user, password },
+		.authorization = { data + user + password,
+				   login->authorization.size },
+	};
+	return 0;
+}
+
+const struct proxy_login *proxy_wants(const struct proxy *proxy)
+{
+	return proxy->login.authorization.data ? &proxy->login : NULL;
 }
 
 int proxy_strip(struct proxy *proxy, const char *name)
@@ -76,10 +103,15 @@ void proxy_refused(const struct client *client, const char *what,
 {
 	const struct proxy *proxy = client->proxy;
 	const struct exchange *exchange = client->exchange;
+	const struct inner *inner = client->inner;
 
+	/* Between the requests of a tunnel it is about the tunnel. */
 	if (proxy->hooks.refused && !proxy->closing)
-		proxy->hooks.refused(proxy->hooks.context, what, exchange->host,
-				     exchange->request.port, reason);
+		proxy->hooks.refused(proxy->hooks.context, what,
+				     exchange ? exchange->host : inner->host,
+				     exchange ? exchange->request.port
+					      : inner->port,
+				     reason);
 }
 
 static void set_defaults(struct proxy_limits *limits)

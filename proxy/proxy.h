@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
+#include "proxy/login.h"
 #include "proxy/substitute.h"
 #include "proxy/text.h"
 
@@ -171,8 +172,11 @@ struct proxy_verdict {
  *	resolved address, the address that passed is the one that is dialled.
  *	The text is borrowed until the next call.
  * @refused: the policy kept from an allowed destination: what it resolved to
- *	("address"), or a tunnel that nobody can read ("tunnel"); for reports,
- *	may be NULL. The client is answered whatever becomes of it.
+ *	("address"), or a tunnel that nobody can read ("tunnel"); or the TLS
+ *	handshake failed, since the client did not take our certificate, say
+ *	("tls-client"), or the server's can't be trusted ("tls-server"), @reason
+ *	then says what they did; for reports, may be NULL.
+ *	The client is answered whatever becomes of it.
  * @log: one readable line for --debug; NULL when nobody listens
  *
  * Refusals of the proxy's own carry X-Proxy-Error: bad-request (the client's
@@ -443,6 +447,16 @@ void proxy_body_go_on(struct proxy_ask *ask);
  */
 const char *proxy_body_take(struct proxy_ask *ask, size_t max,
 			    struct proxy_text *out);
+
+/**
+ * proxy_login() - hear only who knows a user and a password
+ * @login: copied
+ *
+ * For listeners of clients that choose where they go: the others (proxy_fixed()
+ * and the like) ask for none. HTTP without it gets 407, SOCKS a refusal.
+ * Return: -ENOMEM or 0.
+ */
+int proxy_login(struct proxy *proxy, const struct proxy_login *login);
 
 /**
  * proxy_strip() - take header fields out of all responses, and trailers

@@ -28,6 +28,7 @@ const char *reply_phrase(unsigned int status)
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
+		{ 407, "Proxy Authentication Required" },
 		{ 408, "Request Timeout" },
 		{ 413, "Content Too Large" },
 		{ 417, "Expectation Failed" },
@@ -84,6 +85,8 @@ static void add_fields(struct pbuf *out, const struct reply *reply)
 	if (reply->status == 405)
 		pbuf_format(out, "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
 				 "OPTIONS, CONNECT\r\n");
+	if (reply->code && !strcmp(reply->code, "login-needed"))
+		pbuf_format(out, "Proxy-Authenticate: Basic realm=\"srt\"\r\n");
 	for (size_t i = 0; i < reply->set_count; i++)
 		head_add(out, &reply->set[i]);
 }

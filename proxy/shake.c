@@ -45,6 +45,10 @@ bool shake_step(struct client *client)
 	struct stream *stream = &client->stream;
 
 	if (stream_error(stream) || stream->eof) {
+		/* Who only hangs up has refused nothing. */
+		if (stream_error(stream) && stream_tls_reason(stream)[0])
+			proxy_refused(client, "tls-client",
+				      stream_tls_reason(stream));
 		proxy_log(client->proxy, "fail %s (the client %s)",
 			  client->inner->origin,
 			  stream_tls_reason(stream)[0]
@@ -92,6 +96,8 @@ bool shake_up_step(struct client *client)
 	if (stream_error(up) || up->eof) {
 		const char *reason = stream_tls_reason(up);
 
+		if (stream_error(up) && reason[0])
+			proxy_refused(client, "tls-server", reason);
 		forward_fail(client, 502,
 			     reason[0] ? reason
 				       : "reset the connection within the TLS "

@@ -89,7 +89,7 @@ static enum socks_step greeting(struct socks *socks, const unsigned char *data,
 	if (size < 2 || size < 2 + count)
 		return SOCKS_MORE;
 	*used = 2 + count;
-	if (memchr(data + 2, METHOD_NONE, count)) {
+	if (!socks->login && memchr(data + 2, METHOD_NONE, count)) {
 		socks->state = SOCKS_AWAIT_REQUEST;
 		return answer(socks, SOCKS_ANSWER, 5, METHOD_NONE);
 	}
@@ -101,7 +101,15 @@ static enum socks_step greeting(struct socks *socks, const unsigned char *data,
 	return answer(socks, SOCKS_BAD, 5, METHOD_UNACCEPTABLE);
 }
 
-/* VER ULEN UNAME PLEN PASSWD; no more is looked at than the lengths. */
+static bool lets_in(const struct socks *socks, const char *data, size_t user,
+		    size_t password)
+{
+	return !socks->login ||
+	       login_user(socks->login, (struct proxy_text){ data + 2, user },
+			  (struct proxy_text){ data + 3 + user, password });
+}
+
+/* VER ULEN UNAME PLEN PASSWD */
 static enum socks_step password(struct socks *socks, const unsigned char *data,
 				size_t size, size_t *used)
 {
@@ -121,6 +129,10 @@ static enum socks_step password(struct socks *socks, const unsigned char *data,
 	if (size < whole)
 		return SOCKS_MORE;
 	*used = whole;
+	if (!lets_in(socks, (const char *)data, user, data[2 + user])) {
+		socks->reason = "the user or the password is another one";
+		return answer(socks, SOCKS_BAD, 1, 1);
+	}
 	socks->state = SOCKS_AWAIT_REQUEST;
 	return answer(socks, SOCKS_ANSWER, 1, 0);
 }
@@ -233,6 +245,8 @@ static enum socks_step request4(struct socks *socks, const unsigned char *data,
 			return too_long(socks, bad, size, used);
 	}
 	*used = whole + (named ? (size_t)host + 1 : 0);
+	if (socks->login)
+		return refuse(socks, SOCKS_DENIED, "SOCKS4 has no password");
 	if (data[1] != COMMAND_CONNECT)
 		return refuse(socks, SOCKS_NO_COMMAND,
 			      "only CONNECT is served");

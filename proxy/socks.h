@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "proxy/login.h"
 #include "proxy/text.h"
 
 /*
@@ -46,7 +47,9 @@ enum socks_step {
 };
 
 /**
- * struct socks - the negotiation of one client; zeroed at its start
+ * struct socks - the negotiation of one client; zeroed at its start but for
+ * @login: whom to let in; NULL: everybody. Borrowed. SOCKS4 has no password, so
+ *	with it nobody is
  * @version: 4 or 5, once known
  * @host: with SOCKS_REQUEST: NUL-terminated, a host as http1_host() has it; an
  *	address in its usual text form
@@ -54,6 +57,7 @@ enum socks_step {
  * @answer, @answer_size: what to send
  */
 struct socks {
+	const struct proxy_login *login;
 	enum socks_state state;
 	uint8_t version;
 	uint8_t answer_size;
@@ -74,9 +78,9 @@ static inline bool socks_starts(char byte)
  * @data, @size: what came and was not used yet
  * @used: out: bytes of it that are done with; 0 with SOCKS_MORE
  *
- * Any user name and password will do. Commands other than CONNECT, unknown
- * address types, a reserved byte that is not zero and hosts that are none are
- * refused with a whole reply.
+ * Without a @login any user name and password will do. Commands other than
+ * CONNECT, unknown address types, a reserved byte that is not zero and hosts
+ * that are none are refused with a whole reply.
  */
 enum socks_step socks_next(struct socks *socks, const char *data, size_t size,
 			   size_t *used);

@@ -18,6 +18,7 @@ bool socks_begin(struct client *client)
 		client_close(client, false);
 		return false;
 	}
+	exchange->socks->login = proxy_wants(client->proxy);
 	client_enter(client, CLIENT_SOCKS);
 	return true;
 }

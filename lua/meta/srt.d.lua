@@ -30,7 +30,7 @@
 ---What was denied, as onViolation gets it.
 ---@class srt.Violation
 ---@field time number seconds since 1970
----@field kind "connect"|"request"|"response"|"address"|"name"|"socket"|"namespace"|"mount"|"write"|"read"|"callback"
+---@field kind "connect"|"request"|"response"|"address"|"name"|"socket"|"namespace"|"mount"|"write"|"read"|"callback"|"system"
 ---@field target string "example.org:443", "GET https://example.org/x?…" or a path
 ---@field rule string|nil the key of the policy that denied, or what did besides
 ---@field origin string|nil file and line of that rule

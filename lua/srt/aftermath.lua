@@ -29,6 +29,8 @@ function Found:aside(path, why)
   local name, message = tidy.aside(path, aftermath.SUFFIX)
   if name then
     self:say(("%s was made while the command ran: %s; it is called %s now"):format(path, why, name))
+    self.denied[#self.denied + 1] = { kind = "write", target = path, rule = "filesystem.protect",
+      reason = ("made while the command ran: %s; it is called %s now"):format(why, name), told = true }
     return true
   end
   self:say(("%s was made while the command ran: %s; it can't be renamed: %s"):format(path, why, message))
@@ -131,8 +133,9 @@ end
 ---@param record table
 ---@param rules table|nil the run's decisions; else they are restored
 ---@return string[] lines what there is to tell
+---@return table[] denied what was put aside, for the store of violations
 function aftermath.finish(record, rules)
-  local self = setmetatable({ record = record, lines = {}, pointers = {} }, Found)
+  local self = setmetatable({ record = record, lines = {}, denied = {}, pointers = {} }, Found)
   for i = #record.places, 1, -1 do
     if places.is(record.places[i]) then tidy.place(record.places[i]) end
   end
@@ -140,12 +143,13 @@ function aftermath.finish(record, rules)
     local ok, message = tidy.tree(record.temp)
     if not ok then self:say(("the temporary directory %s can't be removed: %s"):format(record.temp, message)) end
   end
+  if record.masks and record.masks:find("/srt%-lua%-%x+%.masks$") then tidy.tree(record.masks) end
   if record.bases[1] then
     self.rules = rules or require("srt.decide_path").restore(record.lists)
     local ok, message = pcall(inspect, self)
     if not ok then self:say("what the command has left can't be looked at: " .. tostring(message)) end
   end
-  return self.lines
+  return self.lines, self.denied
 end
 
 ---Ends a run: called in the host process, or by what stands in for it.
@@ -153,16 +157,17 @@ end
 ---@param record table|nil what is known of it
 ---@param rules table|nil
 ---@return string[] lines
+---@return table[]|nil denied as of finish
 function aftermath.close(path, record, rules)
   local fd, message, code = tidy.claim(path, PATIENCE)
   if not fd then
     -- Another run has swept it, and told.
     return code == "ENOENT" and {} or { ("the state file %s can't be taken over: %s"):format(path, message) }
   end
-  local lines = aftermath.finish(record or state.read(path), rules)
+  local lines, denied = aftermath.finish(record or state.read(path), rules)
   tidy.unlink(path)
   tidy.close(fd)
-  return lines
+  return lines, denied
 end
 
 ---Cleans up after runs that were killed.

@@ -3,11 +3,12 @@
 --
 -- "auto" is the strongest that works. Whether namespaces work shows in making them, so that is tried; what is weaker is
 -- only taken where the policy agrees to it (enableWeakerNestedSandbox), since whoever wrote it may rely on what only
--- namespaces hold. Which one was taken instead, and what it does not hold, is told on standard error.
+-- namespaces hold. Which one was taken instead, and what it does not hold, is told on standard error. bwrap is only taken
+-- where it is named: where namespaces are refused to us they are to an ordinary bwrap, or to our PID 1 inside.
 local backend = {}
 
 -- Strongest first.
-backend.NAMES = { "namespaces", "landlock" }
+backend.NAMES = { "namespaces", "bwrap", "landlock" }
 
 local function have(name)
   for _, known in ipairs(backend.NAMES) do
@@ -43,7 +44,7 @@ function backend.candidates(profile, features)
     local _, message = backend.get(wanted)
     return not message and { wanted } or nil, message
   end
-  return profile.weaker and backend.NAMES or { backend.NAMES[1] }
+  return profile.weaker and { "namespaces", "landlock" } or { "namespaces" }
 end
 
 --- What to say where namespaces are refused and the policy does not agree to less.
@@ -57,15 +58,23 @@ function backend.refused(profile, features, message)
     .. "(srt-lua compile --backend landlock POLICY tells what that is)"
 end
 
+--- What a plan does not hold of what namespaces do.
+---@param plan table
+---@return string[]
+function backend.lacks(plan)
+  return plan.backend ~= "namespaces" and require("backends." .. plan.backend).lacks(plan) or {}
+end
+
 --- What a user has to know of a plan that is not namespaces.
 ---@param plan table
 ---@param why string? why it was not namespaces
 ---@return string[] lines
 function backend.told(plan, why)
-  if plan.backend == "namespaces" then return {} end
+  local lacks = backend.lacks(plan)
+  if not lacks[1] then return {} end
   local lines = { ("the backend is %s%s; not held as with namespaces:"):format(plan.backend, why and " (" .. why .. ")"
     or "") }
-  for _, text in ipairs(require("backends." .. plan.backend).lacks(plan.abi, plan)) do
+  for _, text in ipairs(lacks) do
     lines[#lines + 1] = "  " .. text
   end
   return lines

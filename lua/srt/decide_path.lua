@@ -103,7 +103,7 @@ local function add_deny(rules, list, entry, resolved)
   resolved = resolved or paths.resolve(entry.path)
   hold_way(rules, entry, resolved)
   local held = list == "denyWrite" and places.held(resolved.real or resolved.missing or "/",
-    resolved.type == "dir")
+    resolved.type == "dir" and not resolved.unseen)
   if held then
     rules.absent[#rules.absent + 1] = { entry = entry, missing = held }
   elseif resolved.real then
@@ -198,7 +198,7 @@ function decide.compile(profile, ctx)
   add_denies(rules, "finalRead", lists.hidden or {})
   for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
-  add_mounts(rules)
+  if not paths.drives then add_mounts(rules) end
   if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end

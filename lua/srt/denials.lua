@@ -50,8 +50,10 @@ function denials.name(name, decision)
   return event_of("name", spelled.shown(name), decision)
 end
 
+local TLS = { ["tls-client"] = "the program", ["tls-server"] = "the server" }
+
 ---Of what the proxy refused without a question.
----@param what "address"|"tunnel"
+---@param what "address"|"tunnel"|"tls-client"|"tls-server"
 ---@param host string
 ---@param port integer
 ---@param reason string
@@ -60,6 +62,11 @@ function denials.refused(what, host, port, reason)
   local target = spelled.target(host, port)
   if what == "tunnel" then
     return { kind = "connect", target = target, reason = reason, rule = "network.refuseOpaqueTunnels" }
+  end
+  if TLS[what] then
+    return { kind = "connect", target = target, reason = ("%s %s"):format(TLS[what], reason),
+      rule = "network.tlsTerminate", advice = what == "tls-client"
+        and ("add %q to network.tlsTerminate.excludeDomains"):format(target) or nil }
   end
   local advice = reason:match("add \"[^\"]+\" to network%.allowedDomains")
   return { kind = "address", target = target, reason = reason,

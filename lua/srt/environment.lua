@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command's environment: the caller's, then what leads tools to the proxy, then what the policy says.
 --
--- The proxy needs no password, so nothing here is secret. What stands in files of the user's (npm, git, cargo) and
--- names another proxy is overridden, since that one can't be reached from inside.
+-- Nothing here is secret, but for the token of a proxy that others reach too (ctx.token). What stands in files of the
+-- user's (npm, git, cargo) and names another proxy is overridden, since that one can't be reached from inside.
 
 local environment = {}
+
+environment.USER = "srt" -- whom the proxy takes its token from
 
 local function quote(word)
   return word:find("^[%w_/.:=@%%+-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
@@ -66,6 +68,8 @@ end
 ---@field url string http://…
 ---@field socks string|nil socks5h://…, where that port is listened on
 ---@field socksPort integer|nil
+---@field login string "USER:TOKEN@", or nothing
+---@field token string|nil
 ---@field direct string[] hosts reached without it
 ---@field allDirect boolean all of loopback is
 ---@field binary string|nil this program, as the command can run it
@@ -85,7 +89,7 @@ environment.VARIABLES = {
   { names = both("GRPC_PROXY"), value = url, why = "gRPC in C and its wrappers, grpc-js" },
   { names = both("FTP_PROXY"), value = socks, why = "curl; FTP needs SOCKS, its data has ports of its own" },
   { names = both("SOCKS_PROXY"), value = socks, why = "a few tools that read nothing else" },
-  { names = { "RSYNC_PROXY" }, value = function(way) return way.host .. ":" .. way.port end,
+  { names = { "RSYNC_PROXY" }, value = function(way) return way.login .. way.host .. ":" .. way.port end,
     why = "rsync:// by CONNECT; it takes no URL" },
   { names = both("NO_PROXY"), value = no_proxy,
     why = "servers inside are reached directly; private ranges are not listed, for they have no route of their own" },
@@ -105,7 +109,9 @@ environment.VARIABLES = {
   { names = { "CLOUDSDK_PROXY_TYPE" }, value = function() return "http" end, why = "gcloud" },
   { names = { "CLOUDSDK_PROXY_ADDRESS" }, value = function(way) return way.host end, why = "gcloud" },
   { names = { "CLOUDSDK_PROXY_PORT" }, value = function(way) return tostring(way.port) end, why = "gcloud" },
-  { names = { "CLOUDSDK_PROXY_USERNAME", "CLOUDSDK_PROXY_PASSWORD" }, value = never, why = "the caller's proxy's" },
+  { names = { "CLOUDSDK_PROXY_USERNAME" }, value = function(way) return way.token and environment.USER end,
+    why = "the caller's proxy's" },
+  { names = { "CLOUDSDK_PROXY_PASSWORD" }, value = function(way) return way.token end, why = "likewise" },
   { names = { "SSL_CERT_FILE", "NIX_SSL_CERT_FILE" }, value = bundle, own = true,
     why = "OpenSSL and what asks it (Python, Ruby, Perl, PHP), Go, Rust's rustls, uv, wget2, .NET" },
   { names = { "CURL_CA_BUNDLE" }, value = bundle, own = true, why = "curl, and what is built on it" },
@@ -155,13 +161,16 @@ end
 
 local function way_of(profile, ctx, listen)
   local loopback = require("srt.loopback")
-  local trusted = profile.network.tls and require("srt.trust")
+  local trusted = profile.network.tls and not ctx.fenced and require("srt.trust")
   local http, socks_point = find(listen, "http"), find(listen, "socks")
-  return { host = http.address, port = http.port, url = ("http://%s:%d"):format(http.address, http.port),
-    socks = socks_point and ("socks5h://%s:%d"):format(socks_point.address, socks_point.port),
+  local login = ctx.token and environment.USER .. ":" .. ctx.token .. "@" or ""
+  return { host = http.address, port = http.port, url = ("http://%s%s:%d"):format(login, http.address, http.port),
+    socks = socks_point and ("socks5h://%s%s:%d"):format(login, socks_point.address, socks_point.port),
+    login = login, token = ctx.token,
     socksPort = socks_point and socks_point.port, binary = ctx.binary,
     bundle = trusted and trusted.BUNDLE, store = trusted and trusted.STORE,
-    direct = loopback.direct(profile), allDirect = loopback.all_direct(profile) }
+    direct = ctx.fenced and not ctx.near and {} or loopback.direct(profile),
+    allDirect = (not ctx.fenced or ctx.near) and loopback.all_direct(profile) }
 end
 
 local function add_way(env, profile, ctx, listen)
@@ -185,7 +194,9 @@ end
 
 ---The environment as NAME=value strings, sorted.
 ---@param profile table
----@param ctx table {env = the caller's, tempDir = string|nil, binary = string|nil this program as the command sees it}
+---@param ctx table {env = the caller's, tempDir = string|nil, binary = string|nil this program as the command sees it,
+--- fenced = boolean|nil loopback is the host's, only the proxy is reached, and files of ours are not there, near =
+--- boolean|nil but all of loopback is, token = string|nil that the proxy asks for}
 ---@param listen table[] plan.listen
 ---@return string[]
 function environment.of(profile, ctx, listen)

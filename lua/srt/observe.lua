@@ -11,8 +11,8 @@ local observe = {}
 
 ---What the agent watches in a run: for observe, and for filesystem.decideOpen.
 ---@param profile table
----@return {reads: boolean, asks: boolean, learns: boolean, tells: boolean, needed: boolean}|nil watch as a plan has it;
---- tells: what is refused by name is observed, too
+---@return {reads: boolean, asks: boolean, learns: boolean, tells: boolean, connects: boolean, needed: boolean}|nil how
+--- as a plan has it; tells: what is refused by name is observed, too; connects: and what would leave
 ---@return string|nil message why what the policy asks for can't be held
 function observe.of(profile)
   local mode, given = profile.observe.mode, profile.observe.given
@@ -25,9 +25,11 @@ function observe.of(profile)
       .. "folder another path; leave out one of them"):format(asks and "filesystem.decideOpen"
       or ("observe = %q"):format(mode))
   end
-  local learns = profile.observe.learns
-  if learns then return { reads = learns.reads, learns = true, tells = true, needed = true } end
-  return { reads = asks or mode == "all", asks = asks, tells = mode ~= "none", needed = asks or given }
+  local learns, tells = profile.observe.learns, mode ~= "none"
+  -- Where there is no proxy, a connection fails and nobody else would tell.
+  local connects = tells and not profile.network.enabled
+  if learns then return { reads = learns.reads, learns = true, tells = true, connects = connects, needed = true } end
+  return { reads = asks or mode == "all", asks = asks, tells = tells, connects = connects, needed = asks or given }
 end
 
 local FAMILIES = { [0] = "AF_UNSPEC", [1] = "AF_UNIX", [2] = "AF_INET", [10] = "AF_INET6", [16] = "AF_NETLINK",
@@ -107,6 +109,40 @@ local function path_event(message, answer, denied)
   return event
 end
 
+-- What the agent did not make. Beyond names it looks at what a folder would bring along, which no path alone says.
+local function name_event(message, answer)
+  if answer.decision == "deny" then return path_event(message, answer) end
+  return { kind = "write", target = message.text, rule = "filesystem.createGuard",
+    reason = "it would be, or bring along, a name that may not be made there" }
+end
+
+local function unix_event(message, answer)
+  local event = { kind = "connect", target = "unix:" .. message.text, rule = "network.allowUnixSockets" }
+  if not answer then
+    event.reason = "only stream sockets, and of abstract names those of the sandbox, can be connected to"
+  elseif answer.decision == "deny" and answer.rule.builtin then
+    event.reason, event.advice = answer.rule.builtin, ("add %q to network.allowUnixSockets"):format(message.text)
+  elseif answer.decision == "deny" then
+    event.reason, event.origin = answer.why, answer.rule.origin and require("srt.source").where(answer.rule.origin)
+  end
+  event.reason = event.reason or "it is not the socket that was there when the run began"
+  return event
+end
+
+-- Without a proxy, which would have asked.
+local function inet_event(self, message)
+  local host, port = message.text:match("^%[?(.-)%]?:(%d+)$")
+  self.net = self.net or require("srt.decide_net").compile(self.loaded.profile, {})
+  port = math.tointeger(tonumber(port))
+  local event = require("srt.denials").decided({ kind = "connect", host = host, port = port },
+    self.net:connect(host, port, "transparent"))
+  if port == 53 then
+    event.reason = "the policy allows no network, so no name is resolved"
+    event.advice = "add the host that was asked for to network.allowedDomains"
+  end
+  return event
+end
+
 local Watcher = {}
 Watcher.__index = Watcher
 
@@ -121,9 +157,9 @@ function Watcher:tell(message, event)
   self.add(event)
 end
 
-function Watcher:judged(message)
+function Watcher:judged(message, action)
   self.judge = self.judge or require("srt.judge").new(self.loaded.rules, self.plan)
-  return self.judge:ask(message.action, message.text)
+  return self.judge:ask(action or message.action, message.text)
 end
 
 -- A denial that the policy is asked to report, and that a policy could lift.
@@ -166,11 +202,21 @@ function Watcher:asked(message)
   end)
 end
 
+-- What the agent, or a network without exit, has refused.
+function Watcher:refused(message)
+  if self.loaded.profile.observe.mode == "none" then return end
+  if message.kind == "inet" then return self:tell(message, inet_event(self, message)) end
+  if message.kind == "name" then return self:tell(message, name_event(message, self:judged(message))) end
+  self:tell(message, unix_event(message, message.action == "read" and self:judged(message, "connect") or nil))
+end
+
 function Watcher:take(message)
   if message.kind == "lost" then
     self.lost = math.max(self.lost, message.args[1])
   elseif message.kind == "ask" then
     self:asked(message)
+  elseif message.kind == "name" or message.kind == "unix" or message.kind == "inet" then
+    self:refused(message)
   elseif message.kind == "call" then
     self:tell(message, call_event(message, self.loaded.profile.unix.allowed[1] ~= nil))
   else

@@ -4,6 +4,9 @@ local sys = require "srt.c.sys"
 
 local paths = {}
 
+--- For backend = "windows": paths may be spelled as there, and name what need not be there.
+paths.drives = false
+
 local SLASH, TILDE, DOLLAR = ("/~$"):byte(1, 3)
 
 local byte, concat, find, gmatch, match, sub = string.byte, table.concat, string.find, string.gmatch, string.match,
@@ -66,6 +69,12 @@ function paths.expand(given, ctx)
   if given == "" then return nil, "a path can't be empty" end
   if find(given, "\0", 1, true) then return nil, "a path can't hold a NUL byte" end
   local first = byte(given)
+  if paths.drives and first ~= SLASH and first ~= TILDE then
+    local own, reason = require("srt.drives").ours(given)
+    if reason then return nil, reason end
+    given = own or given:gsub("\\", "/")
+    first = byte(given)
+  end
   if first == DOLLAR then
     return nil, "variables are not expanded in paths: in Lua write srt.env." .. (given:match("^%${?([%w_]+)") or "NAME")
   end
@@ -87,6 +96,7 @@ end
 ---@field whole string? with missing: the path itself, as a real path once its folders are there
 ---@field closed string? with EACCES: the folder on the way that this user can't search, as a real path
 ---@field beneath string? the plain file that stands where a folder would have to be, as a real path
+---@field unseen boolean? it lies on a drive that is not mounted here
 ---@field links {path: string, target: string}[] the links on the way, each by its real path
 ---@field code string? why it could not be looked at: "ENOENT", "ELOOP", "EACCES", ...
 
@@ -159,7 +169,14 @@ local function resolve_closed(path, code)
   return { code = code, closed = real, links = real and real ~= dir and links_of(dir) or {} }
 end
 
+-- A drive that isn't mounted here: nothing can be looked at, so a path is what it says.
+local function unseen(path)
+  local drive = paths.drives and match(path, "^/mnt/%l%f[/%z]")
+  return drive and not sys.realpath(drive)
+end
+
 local function resolve_slowly(path, depth)
+  if unseen(path) then return { real = path, type = "dir", names = 1, links = {}, unseen = true } end
   local real, _, code = sys.realpath(path)
   if not real then
     if code == "ENOENT" or code == "ENOTDIR" then return resolve_missing(path, code, depth or 0) end

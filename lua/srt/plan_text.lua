@@ -78,7 +78,20 @@ function plan_text.landlock(plan, say)
   say(("capabilities: 0x%x"):format(plan.caps))
   listen_lines(plan, say)
   if #plan.listen == 0 then say("network: none") end
-  for _, text in ipairs(require("backends.landlock").lacks(plan.abi, plan)) do say("not held: " .. text) end
+  for _, text in ipairs(require("srt.backend").lacks(plan)) do say("not held: " .. text) end
+end
+
+-- An option a line, with what belongs to it.
+local function bwrap_lines(bwrap, say)
+  local line
+  for _, argument in ipairs(bwrap.argv) do
+    if line and argument:sub(1, 2) == "--" then
+      say("bwrap: " .. line)
+      line = nil
+    end
+    line = line and line .. " " .. argument or argument
+  end
+  say("bwrap: " .. line)
 end
 
 --- Calls say with each line.
@@ -86,6 +99,7 @@ end
 ---@param say fun(line: string)
 function plan_text.each(plan, say)
   say("backend: " .. plan.backend)
+  if plan.bwrap then bwrap_lines(plan.bwrap, say) end
   say("working directory: " .. plan.cwd)
   if plan.paths then return plan_text.landlock(plan, say) end
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))

@@ -265,11 +265,12 @@ function profile.resolve(policy, ctx)
     env = environment(values),
     safeDirectories = safe_directories(self, values),
     limits = budget,
-    unix = unix_sockets(self, values),
+    unix = unix_sockets(self, values), macos = require("srt.seatbelt_keys").resolve(values),
     nested = scalar(values, "allowNestedUserNamespaces", false),
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"), weaker = scalar(values, "enableWeakerNestedSandbox", false),
+    bwrapPath = scalar(values, "bwrapPath"), windows = require("srt.windows_keys").resolve(self, values),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then

@@ -129,21 +129,21 @@ local function summary(self, tty)
   for i, line in ipairs(lines) do
     lines[i] = ("%ssrt-lua:%s %s%s%s\n"):format(bold, off, i == 1 and red or "", line, i == 1 and off or "")
   end
-  -- On a terminal the command may have left its last line open, and colours on.
-  return lines[1] and (tty and off .. "\n" or "") .. table.concat(lines) or ""
+  return lines[1] and (tty and off or "") .. "\n" .. table.concat(lines) or ""
 end
 
----The run is over: what is to be told at its end, for standard error.
+---The run is over: what is to be told at its end, for standard error. It begins with the end of a line: the command may
+---have left its last one open, and on a terminal colours on.
 ---@param tty boolean is that a terminal?
 ---@return string
 function Reporter:close(tty)
-  if self.store and next(self.store.pending) then
-    require("srt.c.task").stop()
+  if self.store then
+    if next(self.store.pending) then require("srt.c.task").stop() end
     self.store:finish()
   end
   local how = self.how or (self.annotate and "none" or "text")
   local text = self.annotate and annotated(self) or ""
-  if how == "json" then return text .. require("srt.violation_report").json(self.store) .. "\n" end
+  if how == "json" then return text .. "\n" .. require("srt.violation_report").json(self.store) .. "\n" end
   return how == "text" and text .. summary(self, tty) or text
 end
 

@@ -20,6 +20,7 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   --annotate     at the end, print what was denied in a <sandbox_violations> block
   --command-id ID, --command-text TEXT
                  what violations of this command are found by, and reported under
+  --backend NAME hold the policy by this backend, in place of its own `backend`: namespaces, bwrap
   --debug        tell on standard error what is resolved, mounted and decided
 
 The exit status is the command's; 128+N when signal N ended it; 125 for a failure of
@@ -63,6 +64,11 @@ local VALUED = {
   ["--report"] = function(options, value)
     if not REPORTS[value] then return ("--report takes text, json or none, not %q"):format(value) end
     options.report = value
+  end,
+  ["--backend"] = function(options, value)
+    local known, message = require("srt.backend").get(value)
+    options.backend = known and value
+    return message
   end,
   ["--violations"] = function(options, value) options.violations = value end,
   ["--command-id"] = function(options, value) options.commandId = value end,

@@ -55,7 +55,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
       if not tells_verdict(line) then say(line) end
     end,
     limits = loaded.profile.limits,
-    strip = loaded.profile.network.stripResponseHeaders,
+    strip = loaded.profile.network.stripResponseHeaders, login = plan.login,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
   local tls = loaded.profile.network.tls

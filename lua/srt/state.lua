@@ -86,6 +86,7 @@ local function encode(record)
     out[#out + 1] = value
   end
   put("temp", record.temp)
+  if record.masks then put("masks", record.masks) end
   for _, path in ipairs(record.places) do put("place", path) end
   if record.home then put("home", record.home) end
   for _, base in ipairs(record.bases) do put("base", base.depth .. ":" .. base.path) end
@@ -103,6 +104,7 @@ end
 
 local READERS = {
   temp = function(record, value) record.temp = value end,
+  masks = function(record, value) record.masks = value end,
   home = function(record, value) record.home = value end,
   place = function(record, value) table.insert(record.places, value) end,
   said = function(record, value) table.insert(record.said, value) end,

@@ -34,7 +34,7 @@ local function merged(store)
     if host then hosts[host] = true end
   end
   for _, group in ipairs(store.groups) do
-    if not is_told(group, hosts) then
+    if not group.told and not is_told(group, hosts) then
       local key = line_key(group.violation)
       local line = key and by[key]
       if line then
@@ -86,10 +86,12 @@ end
 ---@param more string? where the rest can be read
 ---@return string[]
 function violation_report.lines(store, more)
-  if store.total == 0 then return {} end
+  local total = store.total
+  for _, group in ipairs(store.groups) do total = group.told and total - group.count or total end
+  if total == 0 then return {} end
   local list = merged(store)
   local shown = chosen(list)
-  local lines = { ("denied: %s%s"):format(store.total == 1 and "one attempt" or store.total .. " attempts",
+  local lines = { ("denied: %s%s"):format(total == 1 and "one attempt" or total .. " attempts",
     (store.more or store.lost > 0) and " or more" or "") }
   for _, line in ipairs(shown) do lines[#lines + 1] = line_of(line) end
   local left = #list - #shown + store.ungrouped

@@ -9,7 +9,7 @@ local MAX_TEXT = 2000
 local ATTEMPTS = {
   connect = "network-outbound", address = "network-outbound", name = "network-resolve", request = "http-request",
   response = "http-response", socket = "socket", namespace = "namespace", mount = "mount", write = "file-write",
-  read = "file-read", callback = "callback",
+  read = "file-read", callback = "callback", system = "system",
 }
 
 -- Control characters, line and paragraph separators, what turns the direction of writing, and what has no width or no

@@ -11,10 +11,13 @@ Store.__index = Store
 local CAPACITY = 1000 -- the last ones, in memory
 local GROUPS = 500 -- of the same kind, target and rule; more are only counted
 local OF_KIND = 20 -- so many of a kind are grouped whatever else was denied
+-- The same again is told each time at first, then with the last of twice as many, and once in a while: so the ring and
+-- the file have room for what else is denied. What is not grouped may be so many in a burst, then so many a second.
+local EACH, AGAIN, BURST, PER_SECOND = 8, 1, 1000, 100
 
 -- What an event may say.
 local KINDS = { connect = true, request = true, response = true, address = true, name = true, socket = true,
-  namespace = true, mount = true, write = true, read = true, callback = true }
+  namespace = true, mount = true, write = true, read = true, callback = true, system = true }
 local MAX_TARGET, MAX_COMMAND = 1000, 1000
 
 ---Is a violation one that the policy's author does not want to hear of?
@@ -48,13 +51,13 @@ local function violation_of(self, event)
 end
 
 -- The same again and again is one thing to tell.
-local function group(self, v)
+local function group(self, v, count)
   local key = ("%s\0%s\0%s"):format(v.kind, v.target, v.rule or v.reason or "")
-  local found, count = self.groups[key], v.count or 1
+  local found = self.groups[key]
   if found then
     found.count = found.count + count
   elseif #self.groups < GROUPS or (self.kinds[v.kind] or 0) < OF_KIND then
-    found = { count = count, violation = v }
+    found = { count = count, violation = v, told = self.known[v], met = 0, merged = 0, at = v.time }
     self.kinds[v.kind] = (self.kinds[v.kind] or 0) + 1
     self.groups[key], self.groups[#self.groups + 1] = found, found
   else
@@ -63,24 +66,51 @@ local function group(self, v)
   -- Whoever counts attempts together may have met more by the end.
   if v.count and found then found.more = true end
   if v.count then self.more = true end
+  return found
+end
+
+-- For ring and file.
+local function record(self, v)
+  self.kept = self.kept + 1
+  self.ring[(self.kept - 1) % self.capacity + 1] = v
+  if self.write then self.write(v) end
+end
+
+local function flush(self, found, v)
+  if found.merged > 1 then v.count = found.merged end
+  found.merged, found.at, found.last = 0, v.time, nil
+  record(self, v)
+end
+
+local function take_token(self, now)
+  self.tokens = math.min(BURST, self.tokens + math.max(0, now - self.refilled) * PER_SECOND)
+  self.refilled = now
+  if self.tokens < 1 then return false end
+  self.tokens = self.tokens - 1
+  return true
 end
 
 local function keep(self, v)
-  self.total = self.total + (v.count or 1)
-  self.kept = self.kept + 1
-  self.ring[(self.kept - 1) % self.capacity + 1] = v
-  group(self, v)
-  if self.write then self.write(v) end
+  local count = v.count or 1
+  self.total = self.total + count
+  local found = group(self, v, count)
+  if not found then
+    if take_token(self, v.time) then record(self, v) end
+    return
+  end
+  found.met, found.merged, found.last = found.met + 1, found.merged + count, v
+  if found.met <= EACH or found.met & (found.met - 1) == 0 or v.time - found.at >= AGAIN then flush(self, found, v) end
 end
 
 ---Adds what was denied. It may be called from wherever something is decided: it never throws, and never waits.
 ---@param event {kind: string, target: string, rule: string?, reason: string?, origin: string?, advice: string?,
---- count: integer?, pid: integer?, exe: string?, process: table?} origin: file and line of the rule; advice: what to
---- add to the policy; count: so many attempts, and maybe more
+--- count: integer?, pid: integer?, exe: string?, process: table?, told: boolean?} origin: file and line of the rule;
+--- advice: what to add to the policy; count: so many attempts, and maybe more; told: the user has been told already
 ---@return table|nil violation nil where it is ignored
 function Store:add(event)
   local v = violation_of(self, event)
   if violations.ignored(v, self.ignore) then return nil end
+  self.known[v] = event.told
   if not self.ask then
     keep(self, v)
     return v
@@ -99,13 +129,16 @@ function Store:note(event)
   keep(self, violation_of(self, event))
 end
 
----The run is over. Whoever is still asked has dropped nothing.
+---The run is over. Whoever is still asked has dropped nothing, and what was not told again is told.
 function Store:finish()
   local left = {}
   for v in pairs(self.pending) do left[#left + 1] = v end
   table.sort(left, function(a, b) return a.time < b.time end)
   for _, v in ipairs(left) do keep(self, v) end
   self.pending = {}
+  for _, found in ipairs(self.groups) do
+    if found.last then flush(self, found, found.last) end
+  end
 end
 
 ---The last violations, the oldest first.
@@ -146,6 +179,7 @@ function violations.new(options)
     ignore = options.ignore and next(options.ignore) and options.ignore or nil,
     capacity = options.capacity or CAPACITY, now = options.now or os.time, ask = options.ask, write = options.write,
     ring = {}, groups = {}, kinds = {}, pending = {}, total = 0, kept = 0, ungrouped = 0, lost = 0,
+    tokens = BURST, refilled = 0, known = setmetatable({}, { __mode = "k" }),
   }, Store)
 end
 

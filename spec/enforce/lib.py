@@ -36,6 +36,8 @@ PUBLIC = public_copy()
 BINARY = os.path.join(PUBLIC, "srt-lua")
 PROBE = os.path.join(PUBLIC, "probe")
 MUST_WORK = os.environ.get("SRT_MUST_WORK") == "1"
+# All runs by another backend than the policy's.
+BACKEND = os.environ.get("SRT_TEST_BACKEND")
 LONG = os.environ.get("SRT_LONG") == "1"
 # Folders of programs to be tried that no package brought, before all others.
 PATH = os.environ.get("SRT_CLIENTS", "") + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -214,6 +216,8 @@ class Case(unittest.TestCase):
         if policy is not None:
             path = policy if os.path.exists(policy) else self.policy(policy)
             args = ["run", *options, path, "--", *args]
+        if BACKEND and args[0] == "run":
+            args = ["run", "--backend", BACKEND, *args[1:]]
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)

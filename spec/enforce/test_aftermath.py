@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is left behind: not by the run, and nothing by the command that the host would run."""
+import json
 import os
 import signal
 import subprocess
@@ -46,6 +47,24 @@ class Names(Aftermath):
         self.assertEqual("ok\n", self.read("w/a/fine"))
         self.assertEqual(0o555, os.stat(self.path("w/d")).st_mode & 0o777)
         self.assertEqual("/etc", os.readlink(self.path("w/a/.bashrc" + ASIDE)))
+
+    @as_everyone
+    def test_is_a_violation(self):
+        """Told once to people; to programs and to the policy as the others are."""
+        text = WORK.replace("{", "{ onViolation = function(v) srt.log.info(v.kind, v.target, v.rule) end, ", 1)
+        script = "mkdir a; echo x > a/.envrc; git init -q b; echo x > b/.git/hooks/pre-commit; chmod 755 b/.git/hooks/pre-commit"
+        need("git")
+        for how in ("text", "json"):
+            got = self.plant(script, text, options=("--report", how))
+            for name in ("a/.envrc", "b/.git/hooks/pre-commit"):
+                self.assertEqual(1, got.err.count("%s was made while the command ran" % name), got)
+                self.assertIn("write %s filesystem.protect" % self.path("w", name), got.err)
+            self.assertNotIn("denied:", got.err)
+            self.sh("rm -rf a b")
+        said = json.loads(got.err.splitlines()[-1])
+        self.assertEqual((2, {self.path("w/a/.envrc"), self.path("w/b/.git/hooks/pre-commit")}),
+                         (said["denied"], {v["target"] for v in said["violations"]}), got)
+        self.assertIn("it is called .envrc%s now" % ASIDE, said["violations"][0]["reason"])
 
     @as_everyone
     def test_nothing_is_overwritten(self):

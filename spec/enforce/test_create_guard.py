@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """createGuard = "supervisor": protected names are not made, and all others as the kernel makes them."""
 import errno
+import json
 import os
 import pathlib
 import shutil
@@ -68,6 +69,26 @@ class Refusals(Guard):
                     else:
                         self.assertEqual("EROFS", answer, what)
                 self.assertFalse(os.path.lexists(self.path("w", path)))
+
+    @as_everyone
+    def test_are_told(self):
+        """By the rule that refuses, each once, and not what is there or only fails."""
+        os.makedirs(self.path("w/dir")), os.makedirs(self.path("w/deep/er/secret"))
+        self.own(self.w)
+        script = """exec 2>/dev/null; echo >no; mkdir no; mkdir deep/er/secret; touch fine .vscode; ln -s x dir/no; mkdir ../x
+            mkdir n n/sub; echo >n/a.key; mv n/a.key n/sub/a.pem; mkdir t; echo >t/no; rmdir dir; mv -T t dir; echo >none/x; mkdir fine; :"""
+        lists = '"no", "deep/er/secret", "dir/no", "**/*.pem"'
+        got = self.run_sh(script, SUPERVISOR % lists, options=("--report", "json"))
+        told = {v["target"].replace(self.w + "/", ""): (v["kind"], v["count"], v["rule"])
+                for v in json.loads(got.err.splitlines()[-1])["violations"]}
+        denied = "filesystem.denyWrite[%d]: %s"
+        self.assertEqual({
+            "no": ("write", 2, denied % (1, "no")), ".vscode": ("write", 1, "protected name"),
+            "dir/no": ("write", 1, denied % (3, "dir/no")), "n/sub/a.pem": ("write", 1, denied % (4, "**/*.pem")),
+            "dir": ("write", 1, "filesystem.createGuard"), self.path("x"): ("write", 1, "nothing is writable unless an entry allows it")},
+            told, got)
+        got = self.run_sh(script, (SUPERVISOR % lists).replace("{", '{ observe = "none",', 1), options=("--report", "json"))
+        self.assertEqual(0, json.loads(got.err.splitlines()[-1])["denied"], got)
 
     @as_everyone
     def test_the_same_calls_elsewhere(self):

@@ -154,6 +154,18 @@ class Opens(Base):
                 self.assertEqual([("read", "filesystem.decideOpen")], [(e["kind"], e["rule"]) for e in got.events])
 
     @as_everyone
+    def test_what_is_denied_often_is_told_seldom(self):
+        """Each open is asked about; of the same file the report has a count, and the file of violations few lines."""
+        got = self.python("""if True:
+            import os
+            for i in range(500):
+                try: os.open("hid/g", os.O_RDONLY)
+                except OSError: pass""", policy('return false, "never"'))
+        counts = [event.get("count", 1) for event in got.events if event["target"].endswith("w/hid/g")]
+        self.assertEqual((500, [1] * 8, "never"), (sum(counts), counts[:8], got.events[0]["reason"]))
+        self.assertLess(len(counts), 60)
+
+    @as_everyone
     def test_nested_is_refused(self):
         got = self.told("true", policy("return true", "allowNestedUserNamespaces = true,"), wanted=125)
         self.assertIn("decideOpen can't be held" if self.user == "user" else "can't be held", got.err)

@@ -51,6 +51,18 @@ class Explain(Case):
             self.assertTrue("builtin" in answer["rule"] or answer["rule"]["file"].endswith("policy.lua"), answer)
 
     @as_everyone
+    def test_who_is_asked(self):
+        """decideOpen is named where an open would be asked about, and not run."""
+        self.tree()
+        policy = POLICY.replace("denyWrite", "decideOpen = function(open)\n error(\"run\") end,\n  denyWrite")
+        for question, line in (("read ../out/secret", 3), ("write keep", 3), ("append sub/deep/f", 3), ("write open", None),
+                               ("create keep/x", None), ("chmod keep", None), ("read ../out", None)):
+            answer = self.one(*question.split(), policy=policy)
+            self.assertEqual(line, answer.get("asks", {}).get("line"), (question, answer))
+        self.assertIn("  asks: filesystem.decideOpen (", self.explain("write", "keep", policy=policy).out)
+        self.assertNotIn("asks", self.one("write", "keep"))
+
+    @as_everyone
     def test_the_real_path_and_the_links_on_the_way(self):
         self.tree()
         answer = self.one("read", "sub/../link2", policy="{}")

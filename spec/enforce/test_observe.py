@@ -40,7 +40,7 @@ class Observed(Running):
         return [e["target"].replace(self.dir + "/", "") for e in got.events if e["kind"] == kind]
 
     def python(self, code, text=policy(), **more):
-        return self.told("exec python3 -c '%s'" % textwrap.dedent(code).replace("'", "'\\''"), text, timeout=280, **more)
+        return self.told("exec python3 -c '%s'" % textwrap.dedent(code).replace("'", "'\\''"), text, timeout=1500 if LONG else 280, **more)
 
 
 class Writes(Observed):
@@ -201,6 +201,33 @@ class Refused(Observed):
             self.assertIn(target, told)
         self.assertIn("unshare(CLONE_NEWUSER)", self.targets(seen[1], "namespace"))
         self.assertIn("mount", self.targets(seen[1], "mount"))
+
+    @as_everyone
+    def test_a_network_without_exit(self):
+        """Names and connections that fail there are told; what stays inside is not, and works."""
+        code = """if True:
+            import socket
+            for family, to in ((2, ("203.0.113.1", 80)), (2, ("203.0.113.1", 80)), (10, ("2001:db8::1", 443))):
+                print(socket.socket(family).connect_ex(to), end=" ")
+            server = socket.create_server(("127.0.0.1", 0))
+            print(socket.create_connection(server.getsockname()).getpeername() == server.getsockname(), end=" ")
+            print(socket.socket().connect_ex(("127.0.0.1", 1)), socket.socket().connect_ex(("0.0.0.0", 1)), end=" ")
+            socket.socket(2, socket.SOCK_DGRAM).connect(("127.0.0.1", 9))
+            try: socket.socket(2, socket.SOCK_DGRAM).connect(("127.0.0.53", 53)); socket.socket(2, 2).connect(("192.0.2.53", 53))
+            except OSError as e: print(e.errno)"""
+        want = [("203.0.113.1:80", 'add "203.0.113.1:80" to network.allowedDomains', 2),
+                ("[2001:db8::1]:443", 'add "[2001:db8::1]:443" to network.allowedDomains', 1)]
+        want += [(host + ":53", "add the host that was asked for to network.allowedDomains", 1) for host in ("127.0.0.53", "192.0.2.53")]
+        for how, text in (("closed", policy()), ("none", policy("none")),
+                          ("sockets", policy(more='}, network = { allowUnixSockets = { "/x" }'))):
+            got = self.python(code, text)
+            self.assertEqual("101 101 101 True 111 111 101\n", got.out, (how, got))
+            connects = [e for e in got.events if e["kind"] == "connect"]
+            self.assertEqual([] if how == "none" else sorted({target for target, _, _ in want}),
+                             sorted({e["target"] for e in connects}), (how, got.events))
+            for target, advice, count in want if connects else ():
+                found = [e for e in connects if e["target"] == target]
+                self.assertEqual((advice, count), (found[0]["advice"], len(found)), (how, got.events))
 
     @as_everyone
     def test_unix_datagrams(self):

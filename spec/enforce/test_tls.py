@@ -3,6 +3,7 @@
 
 The servers are on an address that the policy names without a port, so there is no way to them but the proxy.
 """
+import json
 import os
 import ssl
 import time
@@ -103,6 +104,24 @@ class Tls(Base):
                                 "%s:%d can't be trusted: " % (ADDRESS, SITE.ports[kind]))
                 # Other roots help against no wrong name or date.
                 self.assertEqual(kind == "self", "extraCaCertPaths" in got.out, got)
+
+    def test_failures_are_told(self):
+        """A server that can't be trusted, one that can't be read, a program that does not trust us; not who hangs up."""
+        self.write("w/client.py", CLIENT + """
+tunnel(%d)[0].close()
+try: ssl.create_default_context(cafile="%s").wrap_socket(tunnel(%d)[0], server_hostname="%s")
+except ssl.SSLCertVerificationError: print("distrusted")""" % (SITE.ports["good"], SITE.root.cert, SITE.ports["good"], ADDRESS))
+        got = self.inside("/usr/bin/python3 client.py; %s; %s" % (self.curl(SITE.url("expired", host=ADDRESS)), self.curl(SITE.url("new"))),
+                          options=("--report", "json"))
+        said = [(v["kind"], v["target"], v["rule"], v.get("advice"), v["reason"])
+                for v in json.loads(got.err.splitlines()[-1])["violations"]]
+        names = ["%s:%d" % (ADDRESS, SITE.ports[kind]) for kind in ("good", "expired", "new")]
+        self.assertIn("distrusted", got.out, got)
+        self.assertEqual([("connect", name, "network.tlsTerminate") for name in names], [row[:3] for row in said], got)
+        self.assertEqual(['add "%s" to network.tlsTerminate.excludeDomains' % names[0], None, None], [row[3] for row in said])
+        for row, words in zip(said, ("the program does not trust the CA of this run", "the server can't be trusted: ",
+                                     "the server speaks only TLS 1.3")):
+            self.assertIn(words, row[4], got)
 
     def test_client_certificates(self):
         # nginx says so itself; one that fails the handshake is told about by us.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that ignore proxies: redirected, with names from a resolver of ours, under the same policy."""
 import os
+import shutil
 import subprocess
 import time
 
@@ -304,6 +305,58 @@ class Programs(Transparent):
         need("psql")
         self.check(BARE + "psql -w 'host=up.test sslmode=disable connect_timeout=5' -c 'select 1'", "up.test")
         self.assertIn("5432", WORLD.clients())
+
+    def test_redis(self):
+        need("redis-cli")
+        # Debian's tools have the server's program in them by another name, and start none.
+        server = subprocess.Popen(["nsenter", "-t", str(WORLD.neighbour.pid), "-n", "sh", "-c",
+                                   "exec bash -c 'exec -a redis-server redis-check-rdb --port 6380 --bind %s --protected-mode no --save \"\"'"
+                                   % world.NEIGHBOUR], stdout=subprocess.PIPE, cwd=self.tmp)
+        try:
+            while b"Ready to accept" not in server.stdout.readline():
+                self.assertIsNone(server.poll())
+            self.check(BARE + "sh -c 'redis-cli -h up.test -p 6380 set k from-redis; redis-cli -h up.test -p 6380 get k; "
+                       "redis-cli -h evil.test -p 6380 ping'", "OK\nfrom-redis\nCould not connect to Redis at evil.test:6380")
+        finally:
+            server.kill()
+            server.communicate()
+
+    def test_go(self):
+        """Its own resolver, in a static program."""
+        go = shutil.which("go") or skip("go is not installed", allowed=True)
+        self.write("w/main.go", """package main
+            import ("context"; "fmt"; "io"; "net"; "time")
+            func main() {
+              r := net.Resolver{PreferGo: true}
+              begun := time.Now()
+              _, err := r.LookupHost(context.Background(), "evil.test")
+              fmt.Println(err.(*net.DNSError).IsNotFound, time.Since(begun) < time.Second)
+              found, err := r.LookupHost(context.Background(), "up.test")
+              fmt.Println(found, err)
+              d := net.Dialer{Resolver: &r, Timeout: 20 * time.Second}
+              c, err := d.Dial("tcp", "up.test:7777")
+              if err != nil { panic(err) }
+              b := make([]byte, 10)
+              io.ReadFull(c, b)
+              fmt.Print(string(b)) }""")
+        self.sh("CGO_ENABLED=0 GO111MODULE=off GOCACHE=$PWD/c %s build -o m main.go; rm -r c" % go)
+        self.check(BARE + "./m", "true true\n[%s %s] <nil>\nport 7777\n" % (FIRST, FIRST6))
+
+    @as_everyone
+    def test_dns_as_go_speaks_it(self):
+        """A and AAAA at once, each from a socket of its own that is connected, with EDNS0."""
+        got = self.python("""
+            def ask(name, kind, number):
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10); s.connect(("%s", 53))
+                labels = b"".join(bytes([len(part)]) + part.encode() for part in name.split("."))
+                s.send(struct.pack(">HHHHHH", number, 0x0100, 1, 0, 0, 1) + labels + b"\\0" + struct.pack(">HH", kind, 1)
+                       + b"\\0" + struct.pack(">HHIH", 41, 1232, 0, 0))
+                return s
+            for name in ("up.test", "evil.test"):
+                for s in [ask(name, 1, 7), ask(name, 28, 8)]:
+                    head = struct.unpack(">HHHHHH", s.recv(1232)[:12])
+                    print(head[0], head[1] & 15, head[3])""".replace("\n            ", "\n") % OWN)
+        self.assertEqual("7 0 1\n8 0 1\n7 3 0\n8 3 0\n", got.out, got)
 
     @as_everyone
     def test_java(self):

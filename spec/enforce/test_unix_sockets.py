@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """network.allowUnixSockets: which Unix sockets are reached by path, and that no trick leads to another one."""
 import ast
+import json
 import os
 import pathlib
 import shutil
@@ -50,7 +51,7 @@ class Sockets(Running):
         """Runs a program inside that knows unix_client.py, and both paths as A and B."""
         head = ("import ctypes, errno, os, socket, sys, threading, time\nsys.dont_write_bytecode = True\n"
                 "sys.path.insert(0, %r)\nfrom unix_client import *\nA, B = %r, %r\n" % (PUBLIC, self.a, self.b))
-        got = self.run_srt(["python3", "-c", head + textwrap.dedent(code)], policy, timeout=280)
+        got = self.run_srt(["python3", "-c", head + textwrap.dedent(code)], policy, timeout=1500 if LONG else 280)
         self.assertEqual(0, got.code, (self.user, got))
 
 
@@ -67,6 +68,21 @@ class Paths(Sockets):
                        "/proc/self/root" + self.b, "/proc/self/cwd/../h/b.s", policy=policy(self.a))
         self.assertEqual(["A"] * 5 + ["EACCES"] * 4 + ["ENOENT", "ECONNREFUSED", "ECONNREFUSED", "ENOTDIR", "ENOTDIR",
                                                        "A", "A", "EACCES", "EACCES"], got)
+
+    @as_everyone
+    def test_refusals_are_told(self):
+        """As explain says, once for the same, and nothing of what only fails."""
+        self.both()
+        self.write("w/plain")
+        code = ("ask %s ../h/b.s %s none plain; python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"\\0none\")'"
+                % (self.b, self.a))
+        for more, told in (("", True), (', observe = "none"', False)):
+            got = self.run_sh("python3 %s %s 2>/dev/null; :" % (CLIENT, code), policy(self.a, more=more),
+                              options=("--report", "json"))
+            said = json.loads(got.err.splitlines()[-1])["violations"]
+            self.assertEqual([("connect", "unix:" + self.b, 2, 'add "%s" to network.allowUnixSockets' % self.b)] if told else [],
+                             [(v["kind"], v["target"], v["count"], v["advice"]) for v in said], got)
+        self.assertIn("python3", said[0]["process"]["exe"]) if told else None
 
     @as_everyone
     def test_without_the_key_or_with_all(self):
@@ -326,7 +342,7 @@ class Own(Sockets):
 
 class Races(Sockets):
     def race(self, what, good, bad, policy):
-        got = self.run_srt(["python3", CLIENT, what, RACES, good, bad], policy, timeout=280)
+        got = self.run_srt(["python3", CLIENT, what, RACES, good, bad], policy, timeout=1500 if LONG else 280)
         self.assertEqual(0, got.code, got)
         return ast.literal_eval(got.out)
 

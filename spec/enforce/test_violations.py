@@ -188,11 +188,37 @@ class Summary(Violations):
     def test_text(self):
         got = self.run_sh("echo out; " + DENIED + ";" + DENIED, self.policy_with())
         self.assertEqual("out\n", got.out)
-        self.assertEqual('srt-lua: denied: 2 attempts\n'
+        self.assertEqual('\nsrt-lua: denied: 2 attempts\n'
                          'srt-lua:   connect evil.test:80 (2 times): add "evil.test:80" to network.allowedDomains\n', got.err)
         got = self.run_sh("for i in $(seq 30); do curl -s -o /dev/null http://h$i.test; done", self.policy_with())
-        self.assertEqual(10, len(got.err.splitlines()), got)
+        self.assertEqual(11, len(got.err.splitlines()), got)
         self.assertIn("and 22 more: srt-lua violations\n", got.err)
+
+    @as_everyone
+    def test_a_last_line_without_an_end(self):
+        for how in ("json", "text"):
+            got = self.run_sh("printf open >&2; " + DENIED, self.policy_with(), options=("--report", how))
+            self.assertEqual("open", got.err.splitlines()[0], got)
+        report, got = self.report("printf open >&2", self.policy_with())
+        self.assertEqual((0, 2), (report["denied"], len(got.err.splitlines())), got)
+
+    @as_everyone
+    def test_the_same_again_and_again(self):
+        """The file is bounded, and counts all."""
+        code = r"""import socket
+for i in range(400):
+    s = socket.create_connection(("127.0.0.1", 3128)); s.sendall(b"CONNECT evil.test:%d HTTP/1.1\r\n\r\n" % (1 + i % 2)); s.recv(99)"""
+        for more in ("", "onViolation = function() end"):
+            got = self.run_srt(["/usr/bin/python3", "-c", code], self.policy(self.policy_with(more)), options=("--violations", "own"))
+            lines = self.lines(self.path("w/own"))
+            for port in 1, 2:
+                counts = [line.get("count", 1) for line in lines if line["target"] == "evil.test:%d" % port]
+                self.assertEqual((200, [1] * 8), (sum(counts), counts[:8]), got)
+                self.assertLess(len(counts), 30)
+            shown = self.run_srt(["violations", "own"]).out
+            self.assertEqual(len(lines), len(shown.splitlines()))
+            self.assertRegex(shown, r"connect +evil.test:1 \(8 times\): add ")
+            os.unlink(self.path("w/own"))
 
     @as_everyone
     def test_quiet(self):

@@ -6,27 +6,11 @@ require("spec.lua.support")
 local decide = require("srt.decide_path")
 local namespaces = require("backends.namespaces")
 local paths = require("srt.paths")
+local random_lists = require("spec.lua.random_lists")
 local tree = require("spec.lua.tree")
-
-local NAMES = { "a", "b", "a-b" }
-local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "masked" }
 
 local ORDINARY = { uids = { { first = 1000, count = 1 } }, gids = { { first = 1000, count = 1 } }, rootCaller = false,
   closeProc = false, maskOwner = 0, caps = 0 }
-
--- All folders three deep, with a file in each.
-local function all_paths()
-  local list = {}
-  local function add(prefix, depth)
-    for _, name in ipairs(NAMES) do
-      list[#list + 1] = prefix .. name .. "/"
-      list[#list + 1] = prefix .. name .. "/f"
-      if depth > 1 then add(prefix .. name .. "/", depth - 1) end
-    end
-  end
-  add("", 3)
-  return list
-end
 
 local function compile(top, lists, more)
   local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY, tempDir = more and more.tempDir }
@@ -77,28 +61,17 @@ end
 describe("plans", function()
   local top, everything
   setup(function()
-    everything = all_paths()
+    everything = random_lists.paths()
     top = tree.make(everything)
   end)
   teardown(function() tree.remove(top) end)
-
-  local function random_lists(random)
-    local lists = {}
-    for _, name in ipairs(LISTS) do
-      lists[name] = {}
-      for i = 1, random(0, 4) do lists[name][i] = everything[random(#everything)] end
-    end
-    if random(10) == 1 then lists.denyRead[#lists.denyRead + 1] = "/" end
-    if random(10) == 1 then lists.allowWrite[#lists.allowWrite + 1] = "." end
-    return lists
-  end
 
   it("mean what the decisions say, for random policies", function()
     local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
     math.randomseed(seed)
     local rounds = os.getenv("SRT_LONG") == "1" and 20000 or 400
     for round = 1, rounds do
-      local lists = random_lists(math.random)
+      local lists = random_lists.make(everything)
       local plan, rules = compile(top, lists)
       local what = ("seed %d round %d: %s"):format(seed, round, require("srt.json").encode(lists))
       for _, entry in ipairs(everything) do

@@ -37,6 +37,32 @@ describe("the store", function()
     assert.equal(102, store.ungrouped)
   end)
 
+  it("tells the same less and less often, and counts all", function()
+    local now, written = 1, {}
+    local store = store_of { now = function() return now end, write = function(v) written[#written + 1] = v.count or 1 end }
+    for _ = 1, 100 do store:add { kind = "write", target = "/a" } end
+    assert.same({ 1, 1, 1, 1, 1, 1, 1, 1, 8, 16, 32 }, written)
+    now = 2
+    store:add { kind = "write", target = "/a", count = 3 }
+    assert.equal(39, written[12])
+    for _ = 1, 5 do store:add { kind = "write", target = "/a" } end
+    store:finish()
+    store:finish()
+    assert.same({ 5, 13, 13 }, { written[13], #written, #store:list() })
+    assert.equal(108, store.total)
+  end)
+
+  it("writes of many different ones a burst, then so many a second", function()
+    local now, written = 1, 0
+    local store = store_of { now = function() return now end, write = function() written = written + 1 end }
+    for i = 1, 3000 do store:add { kind = "connect", target = "h" .. i } end
+    assert.equal(1500, written) -- the groups, and the burst
+    now = 2.5
+    for i = 1, 3000 do store:add { kind = "connect", target = "i" .. i } end
+    assert.equal(1650, written)
+    assert.equal(6000, store.total)
+  end)
+
   it("knows the run and the process", function()
     local v = store_of { commandId = "id" }:add { kind = "write", target = "/x", pid = 7, exe = "/bin/a", rule = "r",
       reason = "why", origin = "p.lua:3", advice = "do" }

@@ -71,6 +71,56 @@ static void test_keep_alive(void **state)
 	leave(f, client);
 }
 
+/* Where others reach it, the proxy hears only who knows its token. */
+static void test_login(void **state)
+{
+	static const struct proxy_login login = {
+		.user = { "srt", 3 },
+		.password = { "tok", 3 },
+		.authorization = { "Basic c3J0OnRvaw==", 18 },
+	};
+	static const char *const wrong[] = {
+		"",
+		"Proxy-Authorization: Basic c3J0OnRvSw==\r\n",
+		"Proxy-Authorization: Basic c3J0OnRvaw=\r\n",
+		"Proxy-Authorization: Basic \r\n",
+		"Proxy-Authorization: Bearer c3J0OnRvaw==\r\n",
+		"Authorization: Basic c3J0OnRvaw==\r\n",
+		"Proxy-Authorization: Basic c3J0OnRvaw==\r\n"
+		"Proxy-Authorization: Basic c3J0OnRvaw==\r\n",
+	};
+	struct fixture *f = *state;
+	int client;
+
+	assert_int_equal(proxy_login(f->proxy, &login), 0);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		client = connect_to(f->port);
+		put_get(f, client, "/one", wrong[i]);
+		const char *head = get_head(f, client);
+
+		want_in(head, "HTTP/1.1 407 Proxy Authentication Required\r\n");
+		want_in(head, "X-Proxy-Error: login-needed\r\n");
+		want_in(head, "Proxy-Authenticate: Basic realm=\"srt\"\r\n");
+		close(client);
+	}
+	client = connect_to(f->port);
+	put(f, client, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority,
+	    authority);
+	want_in(get_head(f, client), "HTTP/1.1 407 ");
+	close(client);
+	client = connect_to(f->port);
+	put(f, client, "\5\1%c", 0);
+	want(f, client, "\5\377");
+	close(client);
+	assert_int_equal(f->decided, 0);
+	client = connect_to(f->port);
+	put_get(f, client, "/one",
+		"proxy-authorization: BASIC c3J0OnRvaw==\r\n");
+	answer_plainly(f, client, "/one");
+	assert_int_equal(f->decided, 1);
+	leave(f, client);
+}
+
 static void test_pipelining(void **state)
 {
 	struct fixture *f = *state;
@@ -1562,6 +1612,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_get),
 		TEST(test_keep_alive),
+		TEST(test_login),
 		TEST(test_pipelining),
 		TEST(test_pipelined_denials),
 		TEST(test_deny),

@@ -30,6 +30,22 @@ struct row {
 	const char *want;
 };
 
+/* The same for a proxy that hears "srt" with "tok" alone. */
+static const struct row closed[] = {
+	{ ROW("\5\1\0"), "05 ff bad" },
+	{ ROW("\5\2\0\2"), "05 02 more" },
+	{ ROW("\5\1\2\1\3srt\3tok\5\1\0\1\1\2\3\4\0\20"), "05 02 01 00 5 1.2.3.4:16" },
+	{ ROW("\5\1\2\1\3srt\3tok"), "05 02 01 00 more" },
+	{ ROW("\5\1\2\1\3srt\3toK"), "05 02 01 01 bad" },
+	{ ROW("\5\1\2\1\3srT\3tok"), "05 02 01 01 bad" },
+	{ ROW("\5\1\2\1\3srt\2to"), "05 02 01 01 bad" },
+	{ ROW("\5\1\2\1\3srt\4tok\0"), "05 02 01 01 bad" },
+	{ ROW("\5\1\2\1\0\0"), "05 02 01 01 bad" },
+	{ ROW("\5\1\2\1\6srttok\0"), "05 02 01 01 bad" },
+	{ ROW("\4\1\0\20\1\2\3\4\0"), "00 5b 00 00 00 00 00 00 bad" },
+	{ ROW("\4\1\0\20\0\0\0\1tok\0a.test\0"), "00 5b 00 00 00 00 00 00 bad" },
+};
+
 static const struct row rows[] = {
 	/* methods: none is preferred, a password will do, others won't */
 	{ ROW("\5"), "more" },
@@ -113,9 +129,10 @@ static size_t add_answer(char *got, const struct socks *socks)
 }
 
 /* Goes through a negotiation of which @step more bytes are there each time. */
-static size_t negotiate(const struct row *row, size_t step, char *got)
+static size_t negotiate_with(const struct proxy_login *login,
+			     const struct row *row, size_t step, char *got)
 {
-	struct socks socks = { 0 };
+	struct socks socks = { .login = login };
 	size_t have = 0, done = 0, used;
 
 	for (;;) {
@@ -146,22 +163,42 @@ static size_t negotiate(const struct row *row, size_t step, char *got)
 	}
 }
 
-static void test_rows(void **state)
+static size_t negotiate(const struct row *row, size_t step, char *got)
+{
+	return negotiate_with(NULL, row, step, got);
+}
+
+static void check_rows(const struct proxy_login *login, const struct row *list,
+		       size_t count)
 {
 	static const size_t steps[] = { 10000, 1, 3 };
 
-	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) {
+	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < COUNT(steps); j++) {
 			char got[2000];
 
-			negotiate(&rows[i], steps[j], got);
-			if (strcmp(got, rows[i].want) != 0)
+			negotiate_with(login, &list[i], steps[j], got);
+			if (strcmp(got, list[i].want) != 0)
 				fail_msg("%d, by %zu: %s\nwanted %s",
-					 rows[i].line, steps[j], got,
-					 rows[i].want);
+					 list[i].line, steps[j], got,
+					 list[i].want);
 		}
 	}
+}
+
+static void test_rows(void **state)
+{
+	(void)state;
+	check_rows(NULL, rows, COUNT(rows));
+}
+
+static void test_login(void **state)
+{
+	static const struct proxy_login login = { .user = { "srt", 3 },
+						  .password = { "tok", 3 } };
+
+	(void)state;
+	check_rows(&login, closed, COUNT(closed));
 }
 
 /* What follows a request is the tunnel's: not one byte of it is used. */
@@ -252,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_login),
 		cmocka_unit_test(test_payload_is_left),
 		cmocka_unit_test(test_replies),
 		cmocka_unit_test(test_ssh),

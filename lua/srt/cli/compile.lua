@@ -5,9 +5,13 @@ local compile = {}
 compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
-Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment. NAME is namespaces or
-landlock; without it the policy's own counts.
+Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment; for bwrap its arguments as well.
+NAME is namespaces, bwrap or landlock; without it the policy's own counts. For seatbelt and windows, the profile for
+macOS's sandbox-exec, or the plan for srt-win.exe as JSON.
 ]]
+
+-- Compiled anywhere, run only on their own systems.
+local ELSEWHERE = { seatbelt = true, windows = true }
 
 local function parse(args)
   local options = {}
@@ -34,10 +38,21 @@ local function parse(args)
     i = i + 1
   end
   if not options.policy then return nil, "no policy given" end
+  local name = options.backend
+  local _, message = require("srt.backend").get(name and not ELSEWHERE[name] and name or "auto")
+  if message then
+    return nil, message
+  end
   return options
 end
 
+local function for_seatbelt(loaded, facts)
+  return require("backends.seatbelt").compile(loaded.profile, loaded.rules, { env = facts.env,
+    tag = "srt-lua-" .. assert(require("srt.c.sys").random(8)), ports = loaded.profile.network.ports })
+end
+
 local function text_of(plan)
+  if plan.text then return plan.text end
   local lines = {}
   local function say(line) lines[#lines + 1] = line end
   local plan_text = require("srt.plan_text")
@@ -48,12 +63,30 @@ local function text_of(plan)
 end
 
 -- The plan that a run would have; or nil and what to say.
-local function plan_of(options, facts, loaded)
-  local backend, message = require("srt.backend").get(options.backend or loaded.profile.backend)
+local function plan_of(kind, facts, loaded)
+  local backend, message = require("srt.backend").get(kind)
   if not backend then return nil, message end
   return backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env, features = facts.features,
     identity = require("srt.c.sandbox").identity(), binary = require("srt.c.sys").realpath("/proc/self/exe"),
     files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
+end
+
+local function for_windows(facts)
+  local paths = require("srt.paths")
+  paths.drives = true
+  local home = require("srt.drives").ours(facts.env.USERPROFILE or "")
+  if home then facts.home = paths.normalize(home) end
+end
+
+local function load(facts, options)
+  local session = require("srt.session")
+  if options.backend == "windows" then for_windows(facts) end
+  local loaded, problems = session.load(facts, options.policy, {})
+  if not options.backend and loaded and loaded.profile.backend == "windows" then
+    for_windows(facts)
+    return session.load(facts, options.policy, {})
+  end
+  return loaded, problems
 end
 
 --- Runs the command.
@@ -77,9 +110,22 @@ function compile.main(args, ctx)
     ctx.err("srt-lua: " .. message .. "\n")
     return 1
   end
-  local loaded, problems = session.load(facts, options.policy, {})
+  -- A policy that says where it is for may hold paths as they are spelled there.
+  local loaded, problems = load(facts, options)
   local plan
-  if loaded then plan, message = plan_of(options, facts, loaded) end
+  local kind = loaded and (options.backend or loaded.profile.backend)
+  if kind == "windows" then
+    plan, problems = require("backends.windows").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+      wsl = facts.env.WSL_DISTRO_NAME ~= nil })
+    if plan then
+      ctx.out(require("srt.json").encode(plan) .. "\n")
+      return 0
+    end
+  elseif kind == "seatbelt" then
+    plan = for_seatbelt(loaded, facts)
+  elseif loaded then
+    plan, message = plan_of(kind, facts, loaded)
+  end
   if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then
     ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")

@@ -12,7 +12,7 @@ usage: srt-lua explain POLICY ACTION PATH… [--json]
        srt-lua explain POLICY --stdin
 
 Says what a command under POLICY is answered when it does ACTION to PATH, as named from here: the decision, the rule
-that made it, the real path after links. Runs nothing.
+that made it, the real path after links. Runs nothing: where filesystem.decideOpen would be asked, it says so.
 
   ACTION     read list stat; write append mmap truncate chmod chown utime setxattr; create mkdir mknod symlink
              tmpfile; delete unlink rmdir; rename exchange link, which take their paths in pairs; connect, to a
@@ -97,9 +97,24 @@ local function given_questions(options)
   return questions_of(words)
 end
 
----@return table|nil judge
+local OPENS = { read = "read", write = "write", append = "write" }
+
+-- Judges, and says which callback a command's open would be decided by.
+local function asker_of(loaded, deciding)
+  local chain = loaded.profile.callbacks.decideOpen
+  local decider = chain[1] and require("srt.decide_open").new(loaded.profile, loaded.rules, "")
+  return function(question, ...)
+    local answer = deciding:ask(question.action, ...)
+    local mode = OPENS[question.action]
+    if decider and mode and decider:asks(answer, mode) then
+      answer.asks = loaded.profile.callbacks.origins[chain[1]] or { key = "filesystem.decideOpen" }
+    end
+    return answer
+  end
+end
+
+---@return fun(question: table, path: string, to: string?): srt.answer|nil asks
 ---@return string|nil text what is wrong, ready to be printed
----@return string[]|nil warnings
 local function judge_of(ctx, facts, file)
   local session = require("srt.session")
   local temp, message = session.tempDir(facts)
@@ -107,10 +122,11 @@ local function judge_of(ctx, facts, file)
   local loaded, problems = session.load(facts, file, { lint = true, tempDir = temp })
   if not loaded then return nil, report.text(problems, ctx.tty) end
   local plan
-  plan, message = require("backends.namespaces").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
+  local backend = require("srt.backend").get(loaded.profile.backend)
+  plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
     env = facts.env, tempDir = temp, features = facts.features, identity = require("srt.c.sandbox").identity() })
   if not plan then return nil, "srt-lua: " .. message .. "\n" end
-  return judge.new(loaded.rules, plan), report.text(loaded.profile.unenforced, ctx.tty)
+  return asker_of(loaded, judge.new(loaded.rules, plan)), report.text(loaded.profile.unenforced, ctx.tty)
 end
 
 local function absolute(path, cwd)
@@ -119,10 +135,11 @@ end
 
 local function data_of(question, answer)
   local rule = answer.rule
-  local origin = not rule.builtin and rule.origin or {}
+  local origin, asks = not rule.builtin and rule.origin or {}, answer.asks
   return { action = question.action, path = question.path, to = question.to, decision = answer.decision,
     errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, unheld = answer.unheld,
     links = #answer.links > 0 and answer.links or nil,
+    asks = asks and { key = asks.key, file = asks.file, line = asks.line or nil },
     rule = { given = rule.given, path = rule.path, builtin = rule.builtin, key = origin.key, file = origin.file,
       line = origin.line or nil } }
 end
@@ -149,13 +166,17 @@ function explain.text(question, answer)
   for _, link in ipairs(answer.links) do say("  link: %s -> %s", link.path, link.target) end
   if answer.real ~= (question.socket or question.path) then say("  path: %s", answer.real) end
   if answer.why then say("  note: %s", answer.why) end
+  if answer.asks then
+    say("  asks: filesystem.decideOpen (%s), which is not run here and may allow it",
+      require("srt.source").where(answer.asks))
+  end
   return table.concat(lines, "\n") .. "\n"
 end
 
 local function tell(ctx, options, facts, deciding, questions)
   local status, json = ALLOWED, require("srt.json")
   for _, question in ipairs(questions) do
-    local answer = deciding:ask(question.action, absolute(question.socket or question.path, facts.cwd),
+    local answer = deciding(question, absolute(question.socket or question.path, facts.cwd),
       question.to and absolute(question.to, facts.cwd))
     if answer.decision ~= "allow" then status = DENIED end
     ctx.out((options.json or options.stdin) and json.encode(data_of(question, answer), true) .. "\n"

@@ -11,8 +11,12 @@ local COMMANDS = {
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
-  { "doctor", "clean up after runs that were killed" },
+  { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
+
+-- What srt-win.exe does (core/windows), by the names that srt has for it.
+local ON_WINDOWS = { ["windows-install"] = true, ["windows-uninstall"] = true, ["trust-ca"] = true,
+  ["--srt-win"] = true }
 
 local KNOWN = {}
 for _, command in ipairs(COMMANDS) do KNOWN[command[1]] = true end
@@ -84,6 +88,10 @@ local function dispatch(program)
   if name == "--aftermath" and program[2] then
     require("srt.cli.doctor").stand_in(program[2])
     return 0
+  end
+  if ON_WINDOWS[name] then
+    err(("srt-lua: %s is for Windows, where srt-win.exe does it: srt-win --help tells more\n"):format(name))
+    return 125
   end
   if not KNOWN[name] then
     local names = {}

@@ -57,15 +57,16 @@ local function plan_of(options, loaded, name, identity)
   local facts, profile = loaded.facts, loaded.profile
   local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
     table.move(options.publish, 1, #options.publish, 1, {}))
-  local plan, message = require("backends." .. name).compile(profile, loaded.rules, { cwd = facts.cwd,
-    env = facts.env, tempDir = loaded.temp, features = facts.features, identity = identity, keepFds = options.keep,
-    binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready,
-    files = loaded.bundles, published = publish[1] ~= nil })
+  local backend = require "srt.backend"
+  local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
+    stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
+    identity = identity, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
+    ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
   if message then return nil, message end
   message = publish[1] and require("srt.publish").check(publish, plan)
   if message then return nil, message end
-  if profile.strict and name ~= "namespaces" then
+  if profile.strict and backend.lacks(plan)[1] then
     return nil, ("strict = true: nothing was run, since the backend %s does not hold all of the policy"):format(name)
   elseif profile.strict and not (plan.landlock and plan.scopeSignals) then
     return nil, "strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
@@ -79,8 +80,8 @@ end
 -- The state file, before anything is made that it lists.
 local function open_state(folders, loaded, plan)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
-  local record = { temp = plan.tempDir, places = plan.placeholders, home = found.home, bases = found.bases,
-    settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+  local record = { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
+    home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
     lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
   local handle, message = require("srt.state").create(folders, record)
   if not handle then return nil, message end
@@ -95,9 +96,11 @@ local function tell(ctx, lines, prefix)
 end
 
 -- When nothing of the run lives any more.
-local function close_state(ctx, state)
+local function close_state(ctx, state, reporter)
   require("srt.c.tidy").close(state.handle.fd)
-  tell(ctx, require("srt.aftermath").close(state.handle.path, state.record, state.rules))
+  local lines, denied = require("srt.aftermath").close(state.handle.path, state.record, state.rules)
+  tell(ctx, lines)
+  for _, event in ipairs(denied or {}) do reporter:add(event) end
   require("srt.state").leave(state.folders, state.handle.folder)
 end
 
@@ -172,6 +175,10 @@ local function prepare(ctx, options)
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
+  local elsewhere = loaded.profile.backend
+  if elsewhere == "windows" or elsewhere == "seatbelt" then
+    return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
+  end
   tell(ctx, loaded.profile.warnings, "warning: ")
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
@@ -219,7 +226,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   if options.learner then options.learner:listen(reporter) end
   local status, unavailable = execute(ctx, options, sandbox, loaded, plan, say, reporter)
   sandbox:close()
-  close_state(ctx, state)
+  close_state(ctx, state, reporter)
   ctx.err(reporter:close(ctx.tty))
   return status, unavailable
 end
@@ -247,7 +254,7 @@ function run.start(options, ctx)
   end
   local status, why
   for _, name in ipairs(names) do
-    if name ~= "namespaces" then
+    if name == "landlock" then
       sandbox:close()
       sandbox, message = begin(true)
       if not sandbox then return fail(ctx, message) end

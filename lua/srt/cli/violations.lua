@@ -58,7 +58,9 @@ function violations.shown(line, json)
   if type(v) ~= "table" or not field(v.kind) or not field(v.target) then return nil end
   if json then return line .. "\n" end
   local process = type(v.process) == "table" and field(v.process.exe)
-  return ("%s %-9s %s: %s  [%s]\n"):format(field(v.time) or "?", field(v.kind), field(v.target),
+  local count = math.tointeger(v.count)
+  return ("%s %-9s %s%s: %s  [%s]\n"):format(field(v.time) or "?", field(v.kind), field(v.target),
+    count and (" (%d times)"):format(count) or "",
     require("srt.violation_text").why { advice = field(v.advice), reason = field(v.reason), rule = field(v.rule),
       origin = field(v.origin) },
     (process and process .. " in " or "") .. (field(v.command) or "?"))

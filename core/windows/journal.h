@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds which entries of which lists: written before a list is changed, so
+ * that what a killed run left behind is found and taken back. Pure.
+ */
+#ifndef SRT_WINDOWS_JOURNAL_H
+#define SRT_WINDOWS_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/windows/plan.h"
+
+/** struct holder - a process; its number alone is given away again */
+struct holder {
+	uint32_t pid; /* 0: none, what could not be taken back */
+	uint64_t started;
+};
+
+/** struct hold - an entry of a path's list, held by one process */
+struct hold {
+	struct holder holder;
+	struct rule rule;
+	bool made;  /* the path is an empty folder that we made */
+	char *path; /* owned */
+};
+
+/** struct journal - all of them */
+struct journal {
+	struct hold *holds; /* owned */
+	size_t count;
+};
+
+/** typedef gone_fn - does a process live no more? */
+typedef bool gone_fn(const struct holder *holder, void *data);
+
+/**
+ * journal_parse() - read a journal; an empty text is an empty journal
+ * Return: 0; -EINVAL; -ENOMEM. Nothing is owned after a failure.
+ */
+int journal_parse(struct journal *out, const char *text, size_t size);
+
+/**
+ * journal_print() - the text of a journal
+ * Return: owned by the caller; NULL without memory
+ */
+char *journal_print(const struct journal *journal);
+
+/**
+ * journal_hold() - one more hold
+ * @hold: its path is copied
+ * Return: 0 or -ENOMEM
+ */
+int journal_hold(struct journal *journal, const struct hold *hold);
+
+/**
+ * journal_conflict() - a path that another process was granted and the plan
+ * does not grant, or the other way round. All runs have one account, so each
+ * would have what was granted to the other.
+ * Return: borrowed; NULL where there is none
+ */
+const char *journal_conflict(const struct journal *journal,
+			     const struct win_plan *plan);
+
+/**
+ * journal_take() - take one hold of a process that is gone out of a journal
+ * @out: its path is owned by the caller
+ * @last: does no other process hold the same?
+ * Return: false when there is none left
+ */
+bool journal_take(struct journal *journal, gone_fn *gone, void *data,
+		  struct hold *out, bool *last);
+
+/** journal_free() - free what a journal owns */
+void journal_free(struct journal *journal);
+
+#endif

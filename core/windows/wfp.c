@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Filters that stay over restarts, in a sublayer of their own. A filter's key
+ * is that of the sublayer and its number, so no list of them is kept.
+ */
+#include "core/windows/wfp.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include <fwpmu.h>
+#include <sddl.h>
+
+/* fwpmu.h of MinGW-w64 has none of these. */
+enum { FILTER_PERSISTENT = 1, SUBLAYER_PERSISTENT = 1 };
+
+static const GUID connect_v4 = { 0xc38d57d1,
+				 0x05a7,
+				 0x4c33,
+				 { 0x90, 0x4f, 0x7f, 0xbc, 0xee, 0xe6, 0x0e,
+				   0x82 } };
+static const GUID connect_v6 = { 0x4a72393b,
+				 0x319f,
+				 0x44bc,
+				 { 0x84, 0xc3, 0xba, 0x54, 0xdc, 0xb3, 0xb6,
+				   0xb4 } };
+static const GUID accept_v4 = { 0xe1cd9fe7,
+				0xf4b5,
+				0x4273,
+				{ 0x96, 0xc0, 0x59, 0x2e, 0x48, 0x7b, 0x86,
+				  0x50 } };
+static const GUID accept_v6 = { 0xa3b42c97,
+				0x9f04,
+				0x4672,
+				{ 0xb8, 0x7e, 0xce, 0xe9, 0xc4, 0x83, 0x25,
+				  0x7f } };
+static const GUID user_id = { 0xaf043a0a,
+			      0xb34d,
+			      0x4f86,
+			      { 0x97, 0x9c, 0xc9, 0x03, 0x71, 0xaf, 0x6e,
+				0x66 } };
+static const GUID ip_protocol = { 0x3971ef2b,
+				  0x623e,
+				  0x4f9a,
+				  { 0x8c, 0xb1, 0x6e, 0x79, 0xb8, 0x06, 0xb9,
+				    0xa7 } };
+static const GUID remote_address = { 0xb235ae9a,
+				     0x1d64,
+				     0x49b8,
+				     { 0xa4, 0x4c, 0x5f, 0xf3, 0xd9, 0x09, 0x50,
+				       0x45 } };
+static const GUID remote_port = { 0xc35a604d,
+				  0xd22b,
+				  0x4e1a,
+				  { 0x91, 0xb4, 0x68, 0xf6, 0x74, 0xee, 0x67,
+				    0x4b } };
+
+static const GUID *layer_of(enum fence_layer layer)
+{
+	static const GUID *const layers[FENCE_LAYERS] = {
+		[FENCE_CONNECT_V4] = &connect_v4,
+		[FENCE_CONNECT_V6] = &connect_v6,
+		[FENCE_ACCEPT_V4] = &accept_v4,
+		[FENCE_ACCEPT_V6] = &accept_v6,
+	};
+
+	return layers[layer];
+}
+
+static GUID filter_key(const GUID *sublayer, unsigned index)
+{
+	GUID key = *sublayer;
+
+	key.Data4[7] ^= (unsigned char)(index + 1);
+	return key;
+}
+
+/* A descriptor that only the account passes: what the condition compares. */
+static bool user_of(const struct sid *account, FWP_BYTE_BLOB *out)
+{
+	wchar_t text[256];
+	owned_local wchar_t *sid = NULL;
+	ULONG size;
+
+	if (!ConvertSidToStringSidW((void *)account->bytes, &sid))
+		return false;
+	swprintf(text, ARRAY_SIZE(text), L"D:(A;;CC;;;%ls)", sid);
+	if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(
+		    text, SDDL_REVISION_1, (void **)&out->data, &size))
+		return false;
+	out->size = size;
+	return true;
+}
+
+static unsigned conditions_of(const struct fence_filter *filter,
+			      FWP_BYTE_BLOB *user, FWP_RANGE0 *ports,
+			      FWPM_FILTER_CONDITION0 out[4])
+{
+	FWP_CONDITION_VALUE0 port = { .type = FWP_RANGE_TYPE,
+				      .rangeValue = ports };
+
+	out[0] = (FWPM_FILTER_CONDITION0){
+		user_id,
+		FWP_MATCH_EQUAL,
+		{ .type = FWP_SECURITY_DESCRIPTOR_TYPE, .sd = user },
+	};
+	if (!filter->protocol)
+		return 1;
+	out[1] = (FWPM_FILTER_CONDITION0){
+		ip_protocol,
+		FWP_MATCH_EQUAL,
+		{ .type = FWP_UINT8, .uint8 = filter->protocol },
+	};
+	out[2] = (FWPM_FILTER_CONDITION0){
+		remote_address,
+		FWP_MATCH_EQUAL,
+		{ .type = FWP_UINT32, .uint32 = filter->address },
+	};
+	ports->valueLow =
+		(FWP_VALUE0){ .type = FWP_UINT16, .uint16 = filter->low };
+	ports->valueHigh =
+		(FWP_VALUE0){ .type = FWP_UINT16, .uint16 = filter->high };
+	out[3] = (FWPM_FILTER_CONDITION0){ remote_port, FWP_MATCH_RANGE, port };
+	return 4;
+}
+
+static DWORD add_filter(HANDLE engine, const GUID *sublayer, unsigned index,
+			const struct fence_filter *filter, FWP_BYTE_BLOB *user)
+{
+	FWPM_FILTER_CONDITION0 conditions[4];
+	wchar_t name[] = L"srt-lua fence";
+	FWP_RANGE0 ports;
+	FWPM_FILTER0 out = {
+		.filterKey = filter_key(sublayer, index),
+		.displayData = { .name = name },
+		.flags = FILTER_PERSISTENT,
+		.layerKey = *layer_of(filter->layer),
+		.subLayerKey = *sublayer,
+		.weight = { .type = FWP_UINT8, .uint8 = filter->weight },
+		.filterCondition = conditions,
+		.action = { .type = filter->permit ? FWP_ACTION_PERMIT
+						   : FWP_ACTION_BLOCK },
+	};
+
+	out.numFilterConditions =
+		conditions_of(filter, user, &ports, conditions);
+	return FwpmFilterAdd0(engine, &out, NULL, NULL);
+}
+
+static DWORD remove_all(HANDLE engine, const GUID *sublayer)
+{
+	DWORD code = 0;
+
+	for (unsigned i = 0; !code && i < FENCE_FILTERS; i++) {
+		GUID key = filter_key(sublayer, i);
+
+		code = FwpmFilterDeleteByKey0(engine, &key);
+		if (code == (DWORD)FWP_E_FILTER_NOT_FOUND)
+			code = 0;
+	}
+	if (!code)
+		code = FwpmSubLayerDeleteByKey0(engine, sublayer);
+	return code == (DWORD)FWP_E_SUBLAYER_NOT_FOUND ? 0 : code;
+}
+
+static DWORD add_all(HANDLE engine, const GUID *sublayer,
+		     const struct sid *account, struct port_range range)
+{
+	wchar_t name[] = L"srt-lua";
+	FWPM_SUBLAYER0 layer = {
+		.subLayerKey = *sublayer,
+		.displayData = { .name = name },
+		.flags = SUBLAYER_PERSISTENT,
+		.weight = 0xffff,
+	};
+	struct fence_filter filters[FENCE_FILTERS];
+	FWP_BYTE_BLOB user = { 0 };
+	DWORD code = FwpmSubLayerAdd0(engine, &layer, NULL);
+
+	if (!code && !user_of(account, &user))
+		code = GetLastError();
+	fence_filters(range, filters);
+	for (unsigned i = 0; !code && i < FENCE_FILTERS; i++)
+		code = add_filter(engine, sublayer, i, &filters[i], &user);
+	LocalFree(user.data);
+	return code;
+}
+
+/* One transaction: there is no moment with half of a fence. */
+static DWORD change(const GUID *sublayer, const struct sid *account,
+		    struct port_range range)
+{
+	HANDLE engine;
+	DWORD code =
+		FwpmEngineOpen0(NULL, RPC_C_AUTHN_DEFAULT, NULL, NULL, &engine);
+
+	if (code)
+		return code;
+	code = FwpmTransactionBegin0(engine, 0);
+	if (!code) {
+		code = remove_all(engine, sublayer);
+		if (!code && account)
+			code = add_all(engine, sublayer, account, range);
+		if (!code)
+			code = FwpmTransactionCommit0(engine);
+		else
+			FwpmTransactionAbort0(engine);
+	}
+	FwpmEngineClose0(engine);
+	return code;
+}
+
+static int change_text(const char *sublayer, const struct sid *account,
+		       struct port_range range, struct failure *failure)
+{
+	owned_ptr wchar_t *text = wide(sublayer);
+	GUID key;
+	DWORD code;
+
+	if (!text || FAILED(CLSIDFromString(text, &key)))
+		return failure_set(failure, 0, "\"%s\" is no GUID", sublayer);
+	code = change(&key, account, range);
+	if (!code)
+		return 0;
+	return win_failed(failure, code, "the fence can't be changed");
+}
+
+int wfp_install(const char *sublayer, const struct sid *account,
+		struct port_range range, struct failure *failure)
+{
+	return change_text(sublayer, account, range, failure);
+}
+
+int wfp_remove(const char *sublayer, struct failure *failure)
+{
+	return change_text(sublayer, NULL, (struct port_range){ 0 }, failure);
+}

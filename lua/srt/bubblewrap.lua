@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the bwrap backend has to know of this machine: the program, the terminal, where masks may be made.
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local bubblewrap = {}
+
+local function executable(path)
+  local real = sys.realpath(path)
+  local st = real and sys.stat(real)
+  return st and st.type == "file" and st.mode & tonumber("111", 8) ~= 0 and real or nil
+end
+
+local function on_path(search)
+  for folder in (search or "/usr/bin:/bin"):gmatch("[^:]+") do
+    local real = folder:sub(1, 1) == "/" and executable(folder .. "/bwrap")
+    if real then return real end
+  end
+end
+
+-- What a command could write, it could have written.
+local function bwrap_program(profile, rules, env)
+  local given = profile.bwrapPath
+  if given and given:sub(1, 1) ~= "/" then return nil, "bwrapPath: an absolute path is expected, not " .. given end
+  local real = given and executable(given) or not given and on_path(env.PATH)
+  if not real then
+    return nil, ("backend = \"bwrap\": %s; install bubblewrap (apt-get install bubblewrap), set bwrapPath, or choose "
+      .. "backend = \"namespaces\""):format(given and given .. " is no program" or "there is no bwrap on PATH")
+  end
+  if rules:at(real).write then
+    return nil, ("backend = \"bwrap\": the command could replace %s; deny writing there, or set bwrapPath"):format(real)
+  end
+  return real
+end
+
+-- The program's libraries must be there inside: PID 1 is executed there.
+local function unreadable_library(rules)
+  for line in (sys.readfile("/proc/self/maps", 1 << 20) or ""):gmatch("[^\n]+") do
+    local path = line:match(" r%-xp .- (/.*)$")
+    if path and not rules:at(path).read and path ~= sys.realpath("/proc/self/exe") then return path end
+  end
+end
+
+local function terminal()
+  for fd = 0, 1 do
+    local path = sys.isatty(fd) and sys.readlink("/proc/self/fd/" .. fd)
+    if path and path:find("^/dev/pts/%d+$") or path and path:find("^/dev/tty%d+$") then return path end
+  end
+end
+
+-- Where a run's masks are made on the host: beside its state.
+local function masks_of(folders, temp)
+  for _, folder in ipairs(folders) do
+    if require("srt.state").isOurs(folder) then return paths.join(folder, temp:match("[^/]*$") .. ".masks") end
+  end
+end
+
+--- Completes what a plan is compiled with.
+---@param profile table
+---@param rules table
+---@param ctx table of backends.namespaces, where stateFolders makes it one to be run
+---@return {program: string, masks: string, terminal: string?, identity: table}? facts
+---@return string? reason
+function bubblewrap.facts(profile, rules, ctx)
+  local runs = ctx.stateFolders
+  local program, message = bwrap_program(profile, rules, ctx.env)
+  -- To print a plan it need not be there.
+  if not program and runs then return nil, message end
+  local library = runs and unreadable_library(rules)
+  if library then
+    return nil, ("backend = \"bwrap\": %s must be readable inside, since srt-lua is built with it; allow reading it, "
+      .. "or choose backend = \"namespaces\""):format(library)
+  end
+  local masks = runs and masks_of(runs, ctx.tempDir) or "MASKS"
+  -- One id is mapped, and no capability kept, whoever calls.
+  return { program = program or "bwrap", masks = masks, terminal = terminal(),
+    identity = require("srt.c.sandbox").identity(true) }
+end
+
+return bubblewrap

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""backend = "bwrap": what bubblewrap and our PID 1 hold together, how it fails, and that nothing is left.
+
+With SRT_LONG=1 the key tests of the namespaces backend run by it as well; SRT_TEST_BACKEND=bwrap does that to any one.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from lib import BINARY, Case, LONG, as_everyone, main, need
+from running import SHELL, Inside, until
+
+# Read by the namespaces backend's tests, which differ where bubblewrap does: file → tests, each with the reason.
+KEY_TESTS = {
+    "read": {}, "write": {}, "network": {}, "filter": {}, "process": {}, "seccomp": {}, "escape": {},
+    "transparent": {"Settings.test_a_kernel_without_nf_tables_and_notifications": "without nf_tables no agent leads there"},
+    "globs": {"Telling.test_thousands": "3,000 masks are more than bubblewrap's 9,000 arguments"},
+    "missing": {"Missing.test_a_folder_that_its_owner_closed": "root has no CAP_DAC_OVERRIDE"},
+    "replaced": {},
+}
+
+
+class Bwrap(Case):
+    def setUp(self):
+        need("bwrap")
+        super().setUp()
+
+    def bwrap(self, text, more=""):
+        return 'return { backend = "bwrap", %s filesystem = { %s } }' % (more, text)
+
+    def state(self):
+        folder = self.path("home/.local/state/srt-lua")
+        return sorted(name for name in os.listdir(folder) if name != "violations") if os.path.isdir(folder) else []
+
+    @as_everyone
+    def test_holds_files_network_and_processes(self):
+        self.sh("mkdir -p deny shut/way hook; echo s >deny/k; echo s >k; echo w >shut/way/f; echo s >shut/k; "
+                "echo x >../real; ln -s ../real link; echo g >a.pem")
+        policy = self.bwrap('allowWrite = { "..", }, denyRead = { "deny", "k", "shut", "*.pem" }, allowRead = { "shut/way" },'
+                            ' denyWrite = { "hook", "link", "later" }', 'network = { allowedDomains = { "a.test" } },')
+        got = self.run_sh("""
+            cat k; cat deny/k; ls deny; ls shut; cat shut/k; cat shut/way/f; cat a.pem; echo w >hook/x; echo w >>link
+            rm link || echo linkstays; mkdir later || echo laterstays; echo ok >new && cat new; chmod 777 k
+            echo /dev/*; echo x >/dev/null; chmod 0 /dev/null; stat -c %a:%F k deny /dev/shm /dev/pts/ptmx
+            ls /dev/srt-masks /dev/pts; mount -t tmpfs none . || echo nomount; unshare -r true || echo nouserns
+            grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status; kill -0 -1; echo $$; exit 7""", policy)
+        out = got.out.splitlines()
+        self.assertEqual(7, got.code, got)
+        self.assertEqual(["w", "linkstays", "laterstays", "ok"], out[:4], got)
+        self.assertEqual("/dev/fd /dev/full /dev/null /dev/ptmx /dev/pts /dev/random /dev/shm /dev/stderr /dev/stdin "
+                         "/dev/stdout /dev/tty /dev/urandom /dev/zero", out[4], got)
+        self.assertEqual(["0:regular empty file", "0:directory", "1777:directory", "666:character special file", "/dev/pts:",
+                          "ptmx", "nomount", "nouserns"], out[5:13], got)
+        self.assertEqual({"0000000000000000"}, {line.split()[1] for line in out if line.startswith("Cap")}, got)
+        self.assertIn("NoNewPrivs:\t1", out, got)
+        self.assertIn("Seccomp:\t2", out, got)
+        self.assertEqual("2", out[-1], got)
+        self.assertNotIn("s", out, got)
+        self.assertEqual(("x\n", []), (self.read("real"), os.listdir(self.path("w/hook"))))
+        self.assertEqual(([], []), (self.leftovers(), self.state()), got)
+
+    @as_everyone
+    def test_a_denied_root_and_what_the_host_replaces(self):
+        self.sh("echo a >f")
+        policy = self.bwrap('denyRead = { "/" }, allowRead = { "/usr", "/bin", "/lib", "/lib64", "/etc", "/proc", "." },'
+                            ' allowWrite = { "." }, denyWrite = { "f" }')
+        process = self.start(["sh", "-c", SHELL], policy, stdin=subprocess.PIPE)
+        inside = Inside(process)
+        self.assertTrue(inside.can("test -e f"))
+        self.assertFalse(inside.can("ls / /var 2>&1"))
+        self.assertFalse(inside.can("echo w >f"))
+        for _ in range(2):
+            self.sh("echo b >new; mv new f")
+            self.assertTrue(until(lambda: not inside.can("echo w >f"), 5))
+        process.stdin.close()
+        err = process.stderr.read().decode()
+        self.assertEqual(0, process.wait(20), err)
+        process.stdout.close()
+        process.stderr.close()
+        self.assertRegex(err, r"warning: \S*/w/f was .* from outside")
+
+    @as_everyone
+    def test_whoever_is_killed_nothing_stays(self):
+        policy = self.bwrap('allowWrite = { "." }, denyRead = { "k" }, denyWrite = { "no" }')
+        self.sh("echo s >k")
+        for depth in (0, 1, 2, 3):
+            run = self.start(["sh", "-c", "touch $TMPDIR/x ready; exec sleep 60"], policy)
+            self.assertTrue(until(lambda: os.path.exists(self.path("w/ready")), 30), "it does not start")
+            pids = [run.pid]
+            while len(pids) < 5:
+                with open("/proc/%d/task/%d/children" % (pids[-1], pids[-1]), encoding="ascii") as file:
+                    pids.append(int(file.read().split()[0]))
+            os.kill(pids[depth], signal.SIGKILL)
+            _, err = run.communicate(timeout=30)
+            for pid in pids:
+                self.assertTrue(until(lambda p=pid: not os.path.exists("/proc/%d" % p), 20), "%d %s" % (depth, err))
+            if depth:
+                self.assertEqual(125, run.returncode, err)
+            # Without janitor and host the next run does it.
+            if depth == 1:
+                self.run_srt(["true"], policy)
+            os.remove(self.path("w/ready"))
+            self.assertTrue(until(lambda: not (self.leftovers() + self.state()), 20), (depth, self.leftovers(), self.state()))
+            self.assertEqual(["k"], os.listdir(self.w), depth)
+
+    def test_bubblewrap_that_is_missing_or_fails(self):
+        fails = self.write("fails", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n", 0o755)
+        mute = self.write("mute", "#!/bin/sh\nexit 0\n", 0o755)
+        inside = self.write("w/bwrap", "#!/bin/sh\nexit 0\n", 0o755)
+        for path, said in (("/nowhere/bwrap", r"/nowhere/bwrap is no program; install bubblewrap"),
+                           (fails, r"No permissions to create new namespace; look whether .*another backend"),
+                           (mute, r"bubblewrap does not start"), ("bwrap", r"bwrapPath: an absolute path"),
+                           (inside, r"the command could replace \S+/w/bwrap")):
+            policy = self.bwrap('allowWrite = { "." }', 'bwrapPath = "%s",' % path)
+            got = self.run_srt(["touch", "ran"], policy)
+            self.assertEqual((125, ""), (got.code, got.out), got)
+            self.assertRegex(got.err, said)
+        got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": "/nowhere"})
+        self.assertEqual(125, got.code, got)
+        self.assertIn("there is no bwrap on PATH; install bubblewrap", got.err)
+        self.assertEqual((["bwrap"], [], []), (os.listdir(self.w), self.leftovers(), self.state()))
+
+    def test_what_is_printed_and_what_is_refused(self):
+        policy = self.policy(self.bwrap('allowWrite = { "." }'))
+        got = self.run_srt(["compile", policy, "--json"])
+        argv = json.loads(got.out)["bwrap"]["argv"]
+        self.assertEqual(["--bind", self.w, self.w], argv[argv.index("--bind"):][:3])
+        known = set(re.findall(r"--[a-z0-9-]+", subprocess.run(["bwrap", "--help"], capture_output=True, check=True,
+                                                                 text=True).stdout))
+        self.assertEqual(set(), {word for word in argv if word.startswith("--")} - known)
+        self.assertIn("bwrap: --bind %s %s\n" % (self.w, self.w), self.run_srt(["compile", policy]).out)
+        got = self.run_srt(["true"], self.bwrap("decideOpen = function() return true end"))
+        self.assertEqual(125, got.code, got)
+        self.assertIn("filesystem.decideOpen can't be held by backend = \"bwrap\"", got.err)
+
+    def test_the_key_tests_of_namespaces(self):
+        if not LONG:
+            return
+        for name, differs in KEY_TESTS.items():
+            done = subprocess.run([sys.executable, "test_%s.py" % name], cwd=os.path.dirname(os.path.abspath(__file__)),
+                                  env={**os.environ, "SRT_TEST_BACKEND": "bwrap", "SRT_LUA": BINARY}, capture_output=True,
+                                  text=True, timeout=1800, check=False)
+            failed = {"%s.%s" % (cls, test) for test, cls in
+                      re.findall(r"^(?:FAIL|ERROR): (\w+) \(\w+\.(\w+)", done.stderr, re.M)}
+            self.assertEqual(set(differs), failed, done.stderr[-4000:])
+
+
+main()

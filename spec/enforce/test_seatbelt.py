@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The backend for macOS on Linux: it is printed and not run. What its proxy needs, a token, is tried with a sandbox of ours."""
+import http.server
+import json
+import os
+import threading
+
+from lib import BINARY, ROOT, Case, as_everyone, main
+from server import ADDRESS
+
+POLICY = 'return { backend = "seatbelt", filesystem = { allowWrite = { "." }, denyRead = { "**/.env" } } }'
+# The listeners of a sandbox, with a token as on macOS.
+TOKEN = """
+local compile = namespaces.compile
+function namespaces.compile(profile, rules, ctx)
+  local plan, message = compile(profile, rules, ctx)
+  if not plan then return plan, message end
+  plan.login = { user = "srt", password = "t0k", authorization = "Basic c3J0OnQwaw==" }
+  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = ctx.binary,
+    token = "t0k" }, plan.listen)
+  return plan
+end
+
+return namespaces
+"""
+
+CLIENT = r"""
+import os, re, socket, subprocess, sys, urllib.error, urllib.request
+url, program = sys.argv[1:]
+def ask(proxy):
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
+    try:
+        return opener.open(url, timeout=10).status
+    except urllib.error.HTTPError as error:
+        return "%d %s" % (error.code, error.headers["X-Proxy-Error"])
+own = os.environ["HTTP_PROXY"]
+print(ask(own), "|", ask(re.sub("//.*@", "//", own)), "|", ask(own.replace("t0k", "tok")))
+for way in (os.environ["HTTPS_PROXY"], os.environ["SOCKS_PROXY"]):
+    for login in (way, re.sub("//.*@", "//", way)):
+        host, port = url.split("/")[2].split(":")
+        done = subprocess.run([program, "connect", host, port], env={"HTTPS_PROXY": login}, capture_output=True,
+                              input=b"GET / HTTP/1.0\r\n\r\n")
+        print(done.returncode, done.stdout[:15].decode())
+"""
+
+
+class Seatbelt(Case):
+    @as_everyone
+    def test_is_printed_and_not_run(self):
+        path = self.policy(POLICY)
+        got = self.run_srt(["run", path, "--", "touch", "ran"])
+        self.assertEqual(125, got.code, got)
+        self.assertIn("nothing was run", got.err)
+        self.assertIn("compile --backend seatbelt", got.err)
+        self.assertEqual([], os.listdir(self.w))
+        for args in ([], ["--backend", "seatbelt"]):
+            got = self.run_srt(["compile", *args, path])
+            self.assertEqual(0, got.code, got)
+            self.assertTrue(got.out.startswith("(version 1)\n(deny default (with message \"srt-lua-"), got)
+            self.assertIn("(allow file-write* file-link (subpath \"/private%s\"))" % self.w, got.out)
+        plan = json.loads(self.run_srt(["compile", "--json", path]).out)
+        self.assertEqual(["/usr/bin/sandbox-exec", "-p", plan["text"]], plan["argv"])
+        self.assertIn(plan["tag"], plan["text"])
+
+    @as_everyone
+    def test_a_proxy_with_a_token_hears_nobody_without(self):
+        text = (ROOT / "backends/namespaces.lua").read_text()
+        self.write("tree/backends/namespaces.lua", text.replace("\nreturn namespaces\n", TOKEN))
+        os.chmod(self.path("tree"), 0o755)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200 if "Proxy-Authorization" not in self.headers else 500)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer((ADDRESS, 0), Handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            url = "http://%s:%d/" % server.server_address
+            policy = "{ network = { allowedDomains = { '%s:%d' } } }" % server.server_address
+            got = self.run_srt(["python3", "-c", CLIENT, url, BINARY], policy, env={"SRT_LUA_PATH": self.path("tree")})
+            server.shutdown()
+        self.assertEqual(["200 | 407 login-needed | 407 login-needed", "0 HTTP/1.0 200 OK", "1 ", "0 HTTP/1.0 200 OK", "1 "],
+                         got.out.splitlines(), got)
+
+
+if __name__ == "__main__":
+    main()
