@@ -223,7 +223,7 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    'backend = "seatbelt"', "limits = { loadBytes = 5 }",
+    "network = { allowAllDomains = true }", "limits = { loadBytes = 5 }",
   }
   for _, text in ipairs(later) do
     it("are listed: " .. text, function()
@@ -235,7 +235,7 @@ describe("keys that can't be held yet", function()
 
   local neutral = {
     "network = { allowUnixSockets = {}, parentProxy = {} }", 'observe = "writes"', 'observe = "none"',
-    "mandatoryDenySearchDepth = 3", 'backend = "namespaces"', 'backend = "bwrap"', "secrets = {}",
+    "mandatoryDenySearchDepth = 3", 'backend = "windows"', "secrets = {}",
     "limits = { loadInstructions = 50000000 }", "credentials = { envVars = {} }",
   }
   for _, text in ipairs(neutral) do
