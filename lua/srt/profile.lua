@@ -270,7 +270,7 @@ function profile.resolve(policy, ctx)
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"), weaker = scalar(values, "enableWeakerNestedSandbox", false),
-    bwrapPath = scalar(values, "bwrapPath"), windows = require("srt.windows_keys").resolve(self, values),
+    bwrapPath = scalar(values, "bwrapPath"), windows = require("srt.windows_keys").resolve(values),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then

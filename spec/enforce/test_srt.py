@@ -130,7 +130,7 @@ class Srt(Case):
         text = self.run_srt(["convert", path])
         self.assertEqual(0, text.code, text)
         self.assertIn('denyRead = { "~/.ssh", { path = "/work/*.env", literal = true } }', text.out)
-        self.assertIn("-- No effect here: it is for Windows only.", text.out)
+        self.assertIn("-- No effect here: only the windows backend reads it.", text.out)
         self.write("all.lua", text.out)
         answers = []
         for name in ("all.json", "all.lua"):
