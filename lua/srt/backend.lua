@@ -3,7 +3,7 @@
 --
 -- "auto" is the strongest that works. Whether namespaces work shows in making them, so that is tried; what is weaker is
 -- only taken where the policy agrees to it (enableWeakerNestedSandbox), since whoever wrote it may rely on what only
--- namespaces hold. Which one was taken instead, and what it does not hold, is told on standard error. bwrap is only taken
+-- namespaces hold. Which one was taken instead, and what it does not hold, is told on standard error. bwrap is taken
 -- where it is named: where namespaces are refused to us they are to an ordinary bwrap, or to our PID 1 inside.
 local backend = {}
 
