@@ -275,7 +275,7 @@ class Options(BadInput):
                                  (["check", "--bogus", policy], 2, "--bogus"), (["compile", "--bogus", policy], 2, "--bogus"),
                                  (["compile", policy, "--backend"], 2, "--backend"),
                                  (["compile", policy, "--backend", "magic"], 2, 'no backend "magic"; this version has '
-                                  "namespaces, bwrap, seatbelt, windows"),
+                                  "namespaces, bwrap, landlock, seatbelt, windows"),
                                  (["run", policy, "--backend", "windows", "--", *RAN], 125, "compiled only"),
                                  ([policy, *RAN], 125, "as in srt-lua run " + policy),
                                  (["compile", policy, policy], 2, "one policy")):
