@@ -52,6 +52,7 @@ local function plan_of(options, facts, temp, identity, loaded, folders)
     env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready, files = files })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
+    or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
   if message then return nil, message end
   table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
   message = #options.publish > 0 and require("srt.publish").check(options.publish, plan)
