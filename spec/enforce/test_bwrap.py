@@ -110,18 +110,23 @@ class Bwrap(Case):
         fails = self.write("fails", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n", 0o755)
         mute = self.write("mute", "#!/bin/sh\nexit 0\n", 0o755)
         inside = self.write("w/bwrap", "#!/bin/sh\nexit 0\n", 0o755)
+        os.mkdir(self.path("w/bin"))
+        os.symlink(mute, self.path("w/bin/bwrap"))
         for path, said in (("/nowhere/bwrap", r"/nowhere/bwrap is no program; install bubblewrap"),
                            (fails, r"No permissions to create new namespace; look whether .*another backend"),
                            (mute, r"bubblewrap does not start"), ("bwrap", r"bwrapPath: an absolute path"),
-                           (inside, r"the command could replace \S+/w/bwrap")):
+                           (inside, r"the command could replace \S+/w/bwrap"),
+                           (self.path("w/bin/bwrap"), r"through the symbolic link \S+/w/bin/bwrap")):
             policy = self.bwrap('allowWrite = { "." }', 'bwrapPath = "%s",' % path)
             got = self.run_srt(["touch", "ran"], policy)
             self.assertEqual((125, ""), (got.code, got.out), got)
             self.assertRegex(got.err, said)
+        got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": self.path("w/bin")})
+        self.assertRegex(got.err, r"through the symbolic link \S+/w/bin/bwrap")
         got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": "/nowhere"})
         self.assertEqual(125, got.code, got)
         self.assertIn("there is no bwrap on PATH; install bubblewrap", got.err)
-        self.assertEqual((["bwrap"], [], []), (os.listdir(self.w), self.leftovers(), self.state()))
+        self.assertEqual((["bin", "bwrap"], [], []), (sorted(os.listdir(self.w)), self.leftovers(), self.state()))
 
     def test_what_is_printed_and_what_is_refused(self):
         policy = self.policy(self.bwrap('allowWrite = { "." }'))

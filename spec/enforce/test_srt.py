@@ -42,6 +42,23 @@ class Srt(Case):
         return Result(done.returncode, done.stdout, done.stderr)
 
     @as_everyone
+    def test_settings_that_a_command_would_make(self):
+        """What is ~/.srt-settings.json after a run decides what the next one may do."""
+        other = self.write("other.json", json.dumps({**VALID, "filesystem": {**VALID["filesystem"], "allowWrite": ["~"]}}))
+        for settings in (None, VALID):
+            got = self.srt("-s", other, "-c", "echo x >~/new && echo home; echo x >~/.srt-settings.json && echo made; "
+                           "rm -rf ~/.srt-settings.json && mkdir ~/.srt-settings.json/x; ls -d ~/.srt*/*", settings=settings)
+            self.assertEqual("home\n", got.out, got)
+            self.assertEqual(settings is not None, os.path.exists(self.path("home/.srt-settings.json")), got)
+        # While another run holds its place there are no settings.
+        os.remove(self.path("home/.srt-settings.json"))
+        os.mkdir(self.path("home/.srt-settings.json"))
+        os.chmod(self.path("home/.srt-settings.json"), 0o1555)
+        self.own(self.home)
+        got = self.srt("echo", "ran")
+        self.assertEqual((0, "ran\n"), (got.code, got.out), got)
+
+    @as_everyone
     def test_commands(self):
         self.write("w/a program", '#!/bin/sh\necho "as it is: $*"\n', 0o755)
         for words, code, out in ((("echo one; echo $((1+1))",), 0, "one\n2\n"), (("echo", "a  b", "$HOME;"), 0, "a  b $HOME;\n"),
