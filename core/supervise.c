@@ -230,3 +230,52 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 	close(s.signals);
 	return error;
 }
+
+static void ending_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+	sigaddset(set, SIGHUP);
+}
+
+void supervise_hold(void)
+{
+	sigset_t set;
+
+	ending_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+}
+
+static void on_ending(uv_poll_t *poll, int status, int events)
+{
+	(void)status;
+	(void)events;
+	uv_stop(poll->loop);
+	uv_close((uv_handle_t *)poll, NULL);
+}
+
+int supervise_wait(uv_loop_t *loop)
+{
+	struct signalfd_siginfo info = { 0 };
+	static uv_poll_t poll; /* closed by a later turn */
+	owned_fd int signals = -1;
+	sigset_t set;
+	int error;
+
+	ending_signals(&set);
+	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signals < 0)
+		return -errno;
+	raise_file_limit();
+	error = uv_poll_init(loop, &poll, signals);
+	if (!error)
+		error = uv_poll_start(&poll, UV_READABLE, on_ending);
+	if (error)
+		return error;
+	uv_run(loop, UV_RUN_DEFAULT);
+	if (read(signals, &info, sizeof(info)) != sizeof(info))
+		return -EIO;
+	return (int)info.ssi_signo;
+}

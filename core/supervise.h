@@ -73,4 +73,18 @@ void supervise_let_go(const int *keep, size_t count);
 int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 		  struct questions *questions, struct outcome *out);
 
+/**
+ * supervise_hold() - without a command: hold back what supervise_wait() takes
+ *
+ * Before others are told that we are there.
+ */
+void supervise_hold(void);
+
+/**
+ * supervise_wait() - without a command: run the loop until SIGINT, SIGTERM or
+ * SIGHUP
+ * Return: which signal came, or -errno.
+ */
+int supervise_wait(uv_loop_t *loop);
+
 #endif

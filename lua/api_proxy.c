@@ -64,6 +64,8 @@ static const char *kind_of(const struct proxy_question *question)
 		return "response";
 	case PROXY_ASK_CONNECT:
 		return "connect";
+	case PROXY_ASK_AUTHZ:
+		return "authz";
 	default:
 		return "forward";
 	}
@@ -878,6 +880,19 @@ static int proxy_lua_revise(lua_State *L)
 	return 1;
 }
 
+/* proxy:authorize(fd) -> true | nil, message: as listen */
+static int proxy_lua_authorize(lua_State *L)
+{
+	struct proxy_object *object = check_open(L);
+	int error =
+		proxy_authorize(object->proxy, (int)luaL_checkinteger(L, 2));
+
+	if (error)
+		return api_fail(L, -error);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 /*
  * proxy:close(): cuts every connection and runs the loop until all is freed,
  * but not until a name is resolved: that may take many seconds and nobody
@@ -908,6 +923,7 @@ int luaopen_srt_c_proxy(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "listen", proxy_lua_listen },
 		{ "forward", proxy_lua_forward },
+		{ "authorize", proxy_lua_authorize },
 		{ "revise", proxy_lua_revise },
 		{ "close", proxy_lua_close },
 		{ NULL, NULL },

@@ -101,19 +101,33 @@ static int listen_at(const char *text, uint16_t port)
 	return steal_fd(&fd);
 }
 
-/* listen(address, port) -> descriptor | nil, message, name */
+/* The two families keep their port at the same place. */
+static int port_of(int fd)
+{
+	struct sockaddr_in6 address = { 0 };
+	socklen_t size = sizeof(address);
+
+	(void)getsockname(fd, (struct sockaddr *)&address, &size);
+	return ntohs(address.sin6_port);
+}
+
+/*
+ * listen(address, port) -> descriptor, port | nil, message, name. For port 0
+ * the kernel chooses one.
+ */
 static int publish_lua_listen(lua_State *L)
 {
 	const char *address = luaL_checkstring(L, 1);
 	lua_Integer port = luaL_checkinteger(L, 2);
 	int fd;
 
-	luaL_argcheck(L, port > 0 && port < 65536, 2, "not a port");
+	luaL_argcheck(L, port >= 0 && port < 65536, 2, "not a port");
 	fd = listen_at(address, (uint16_t)port);
 	if (fd < 0)
 		return api_fail(L, -fd);
 	lua_pushinteger(L, fd);
-	return 1;
+	lua_pushinteger(L, port_of(fd));
+	return 2;
 }
 
 /* start(sandbox, proxy, fd, port) -> true | nil, message; takes over fd */

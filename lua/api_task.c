@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.task: functions that may wait, which nobody waits for; see api_task.md.
  */
+#include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/queue.h>
+#include <uv.h>
 
+#include "core/supervise.h"
 #include "lua/api.h"
 #include "lua/await.h"
 
@@ -102,11 +105,35 @@ static int task_lua_stop(lua_State *L)
 	return 0;
 }
 
+/* hold(): wait() is to come */
+static int task_lua_hold(lua_State *L)
+{
+	(void)L;
+	supervise_hold();
+	return 0;
+}
+
+/* wait() -> number of the signal that ends the program | nil, message, name */
+static int task_lua_wait(lua_State *L)
+{
+	uv_loop_t *loop = uv_default_loop();
+	int result;
+
+	lua_gc(L, LUA_GCRESTART);
+	result = loop ? supervise_wait(loop) : -EMFILE;
+	if (result < 0)
+		return api_fail(L, -result);
+	lua_pushinteger(L, result);
+	return 1;
+}
+
 int luaopen_srt_c_task(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "start", task_lua_start },
 		{ "stop", task_lua_stop },
+		{ "hold", task_lua_hold },
+		{ "wait", task_lua_wait },
 		{ NULL, NULL },
 	};
 	struct task_list *list;

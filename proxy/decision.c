@@ -182,7 +182,8 @@ static void allow(struct client *client, const struct proxy_verdict *verdict)
 
 	exchange->reviewed = verdict->review;
 	exchange->token = verdict->token;
-	wrong = prepare(exchange, verdict);
+	wrong = client->authz ? "what is asked about goes nowhere from here"
+			      : prepare(exchange, verdict);
 	if (wrong) {
 		decision_unusable(client, wrong);
 		return;

@@ -90,7 +90,8 @@ void exchange_ask(struct client *client)
 	const struct inner *inner = exchange->inner;
 
 	exchange->question = (struct proxy_question){
-		.kind = !request->connect ? PROXY_ASK_REQUEST
+		.kind = client->authz	    ? PROXY_ASK_AUTHZ
+			: !request->connect ? PROXY_ASK_REQUEST
 			: exchange->raw && !exchange->redirected
 				? PROXY_ASK_FORWARD
 				: PROXY_ASK_CONNECT,
@@ -150,6 +151,12 @@ static bool parse_head(struct client *client, struct exchange *exchange,
 	size_t fields = http1_fields(&client->scan);
 	struct http1_inside inside;
 
+	if (client->authz) {
+		inside = (struct http1_inside){ .any = true };
+		return http1_request_inside(&exchange->request, exchange->head,
+					    size, exchange->headers, fields,
+					    &inside, refusal);
+	}
 	if (!inner)
 		return http1_request(&exchange->request, exchange->head, size,
 				     exchange->headers, fields, refusal);
@@ -206,7 +213,7 @@ static bool check_login(struct client *client)
 	    login_head(login, exchange->request.headers,
 		       exchange->request.header_count))
 		return true;
-	reply_failure(client, 407, "login-needed",
+	reply_failure(client, client->authz ? 401 : 407, "login-needed",
 		      "the proxy asks for the user and the password of its "
 		      "sandbox");
 	return false;

@@ -35,6 +35,11 @@ void fixed_begin(struct client *client, const struct fixed *to)
 	case FIXED_DNS:
 		client_enter(client, CLIENT_DNS);
 		return;
+	case FIXED_AUTHZ:
+		client->authz = true;
+		client->fresh = false; /* no SOCKS */
+		client_enter(client, CLIENT_HEAD);
+		return;
 	default:
 		break;
 	}

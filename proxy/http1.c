@@ -117,7 +117,7 @@ static bool read_request_line(struct http1_request *request,
 		       : http1_absolute(request, "http", refusal);
 }
 
-static bool check_host(const struct http1_request *request,
+static bool check_host(struct http1_request *request,
 		       const struct http1_inside *inside,
 		       struct http1_refusal *refusal)
 {
@@ -133,12 +133,17 @@ static bool check_host(const struct http1_request *request,
 	if (request->connect)
 		return true;
 	if (!found)
-		return request->minor == 0 ||
+		return (request->minor == 0 && !(inside && inside->any)) ||
 		       http1_refuse(refusal, 400, "Host is missing");
 	if (!http1_authority(header->value,
 			     http1_standard_port(inside && inside->tls), &host,
 			     &port, refusal))
 		return http1_refuse(refusal, 400, "malformed Host");
+	if (inside && inside->any) {
+		request->host = host;
+		request->port = port;
+		return true;
+	}
 	if (inside)
 		return http1_is_inside(inside, host, port) ||
 		       http1_refuse(refusal, 421,

@@ -112,12 +112,14 @@ bool http1_request(struct http1_request *request, const char *head, size_t size,
  * struct http1_inside - the tunnel that a request comes in
  * @host: its target, canonical; @spelled: as the client named it
  * @tls: so the scheme is https
+ * @any: no tunnel: a request to ourselves, whose host is what Host names
  */
 struct http1_inside {
 	struct proxy_text host;
 	struct proxy_text spelled;
 	uint16_t port;
 	bool tls;
+	bool any;
 };
 
 /**
@@ -125,7 +127,7 @@ struct http1_inside {
  *
  * The target is in origin form, or absolute and names the tunnel's scheme, host
  * and port; so does Host, or it is refused with 421. @request's host and port
- * are the tunnel's.
+ * are the tunnel's. Of @any it is in origin form, and Host has to be there.
  */
 bool http1_request_inside(struct http1_request *request, const char *head,
 			  size_t size, struct proxy_header *headers,

@@ -236,6 +236,10 @@ bool http1_origin(struct http1_request *request,
 		    !split_path(request, request->target, refusal))
 			return false;
 	} else {
+		if (inside->any)
+			return http1_refuse(refusal, 400,
+					    "the request target must be a "
+					    "path: this is no proxy");
 		if (!http1_absolute(request, inside->tls ? "https" : "http",
 				    refusal))
 			return false;

@@ -87,6 +87,7 @@ enum fixed_kind {
 	FIXED_PASSAGE,	  /* a proxy of the user's own, unasked */
 	FIXED_REDIRECTED, /* where they were on their way to */
 	FIXED_DNS,	  /* our resolver */
+	FIXED_AUTHZ,	  /* nowhere: they ask about requests of others */
 };
 
 /**
@@ -276,6 +277,7 @@ enum client_state {
  * @pumping, @again: keep client_pump() from recursing
  * @reset: CLIENT_LINGER ends by RST; @ended: our end is out
  * @finite: all that is still to be read is here, with its end
+ * @authz: it asks about requests of others
  */
 struct client {
 	LIST_ENTRY(client) link;
@@ -297,6 +299,7 @@ struct client {
 	bool reset;
 	bool ended;
 	bool finite;
+	bool authz;
 	void *kept; /* owned; of proxy_ends() */
 };
 

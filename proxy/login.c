@@ -2,8 +2,6 @@
 /* Compares what a client says with a user and a password. */
 #include "proxy/login.h"
 
-enum { SCHEME_SIZE = sizeof("Basic ") - 1 };
-
 static bool same(struct proxy_text given, struct proxy_text wanted)
 {
 	volatile unsigned char difference = 0;
@@ -23,18 +21,26 @@ bool login_user(const struct proxy_login *login, struct proxy_text user,
 	return same(password, login->password) && known;
 }
 
-/* The name of a scheme has no case. */
-static bool is_basic(struct proxy_text value)
+/* What follows the name of a scheme, which has no case; NULL: another one. */
+static struct proxy_text behind(struct proxy_text value, const char *scheme)
 {
-	return value.size > SCHEME_SIZE &&
-	       proxy_text_is((struct proxy_text){ value.data, SCHEME_SIZE },
-			     "basic ");
+	size_t size = strlen(scheme);
+
+	if (value.size <= size ||
+	    !proxy_text_is((struct proxy_text){ value.data, size }, scheme))
+		return (struct proxy_text){ NULL, 0 };
+	return (struct proxy_text){ value.data + size, value.size - size };
 }
 
-static struct proxy_text behind_scheme(struct proxy_text value)
+/* Basic with both, or the password alone as a bearer token (RFC 6750). */
+static bool is_right(const struct proxy_login *login, struct proxy_text value)
 {
-	return (struct proxy_text){ value.data + SCHEME_SIZE,
-				    value.size - SCHEME_SIZE };
+	struct proxy_text given = behind(value, "basic ");
+
+	if (given.data)
+		return same(given, behind(login->authorization, "basic "));
+	given = behind(value, "bearer ");
+	return given.data && same(given, login->password);
 }
 
 bool login_head(const struct proxy_login *login,
@@ -49,6 +55,5 @@ bool login_head(const struct proxy_login *login,
 			return false;
 		value = &headers[i].value;
 	}
-	return value && is_basic(*value) && is_basic(login->authorization) &&
-	       same(behind_scheme(*value), behind_scheme(login->authorization));
+	return value && is_right(login, *value);
 }

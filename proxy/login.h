@@ -26,7 +26,10 @@ struct proxy_login {
 bool login_user(const struct proxy_login *login, struct proxy_text user,
 		struct proxy_text password);
 
-/** login_head() - is there one Proxy-Authorization, and the right one? */
+/**
+ * login_head() - is there one Proxy-Authorization, and the right one: Basic
+ * with user and password, or Bearer with the password?
+ */
 bool login_head(const struct proxy_login *login,
 		const struct proxy_header *headers, size_t count);
 

@@ -388,6 +388,11 @@ int proxy_publish(struct proxy *proxy, int fd,
 		&(struct fixed){ .kind = FIXED_OPENER, .opener = *opener });
 }
 
+int proxy_authorize(struct proxy *proxy, int fd)
+{
+	return listen_like(proxy, fd, &(struct fixed){ .kind = FIXED_AUTHZ });
+}
+
 int proxy_redirected(struct proxy *proxy, int fd)
 {
 	return listen_like(proxy, fd,

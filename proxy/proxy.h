@@ -23,6 +23,7 @@ enum proxy_ask_kind {
 	PROXY_ASK_REQUEST,  /* an HTTP request, plain or in a tunnel */
 	PROXY_ASK_FORWARD,  /* a client of proxy_forward(): an opaque tunnel */
 	PROXY_ASK_RESPONSE, /* to a request whose verdict said @review */
+	PROXY_ASK_AUTHZ,    /* of a client of proxy_authorize() */
 };
 
 /**
@@ -283,6 +284,18 @@ int proxy_listen(struct proxy *proxy, int listener);
  */
 int proxy_forward(struct proxy *proxy, int listener, const char *host,
 		  uint16_t port);
+
+/**
+ * proxy_authorize() - accept clients that ask about requests of others
+ *
+ * They speak HTTP as to a server, and no SOCKS: each request is asked about
+ * (PROXY_ASK_AUTHZ, @host and @port are those of its Host) and has to be
+ * answered or denied, for it leads nowhere. Its body is read and dropped. With
+ * proxy_login() those without it get 401.
+ * @listener: as for proxy_listen()
+ * Return: 0 or -errno.
+ */
+int proxy_authorize(struct proxy *proxy, int listener);
 
 /**
  * struct proxy_opener - who connects the clients of a published port

@@ -60,7 +60,7 @@ end
 
 local function enter(self, loaded, profile)
   local box = loaded.box
-  box:asker(self.sandbox)
+  if self.sandbox then box:asker(self.sandbox) end
   self.part = { decider = net.compile(profile, self.facts),
     -- Where a callback waits, whoever calls this waits too: in a coroutine of its own.
     call = function(fn, kind, ...) return box:call(fn, kind, ...) end }
@@ -133,7 +133,7 @@ end
 
 ---@param loaded srt.session that the run begins with
 ---@param facts table of srt.decide_net.compile
----@param sandbox userdata
+---@param sandbox userdata|nil where srt.ask asks
 ---@param reporter table of srt.reporting
 ---@return table live; its proxy is set when there is one
 function live.new(loaded, facts, sandbox, reporter)

@@ -75,6 +75,8 @@ local VALUED = {
   ["--command-text"] = function(options, value) options.commandText = value end,
 }
 
+run_options.valued = VALUED
+
 local function split_equals(arg)
   local name, value = arg:match("^(%-%-[%w-]+)=(.*)$")
   if name then return name, value end

@@ -20,30 +20,44 @@ local function tells_verdict(line)
   return VERDICT[word] and what ~= "address"
 end
 
---- Starts the proxy of a run.
+-- What a client showed to be let in is no business of the policy's.
+local function hide_login(headers)
+  for i = #headers, 1, -1 do
+    if headers[i].name:lower() == "proxy-authorization" then table.remove(headers, i) end
+  end
+end
+
+--- Makes the proxy, which listens nowhere yet.
 ---@param loaded srt.session
----@param plan table
----@param sandbox userdata started
+---@param sandbox userdata|nil where srt.ask asks
 ---@param say fun(line: string)|nil told what is decided
 ---@param asSrt boolean? the program was called as srt
 ---@param reporter table of srt.reporting
+---@param login table|nil of srt.c.proxy: whom alone it hears
 ---@return userdata? proxy
 ---@return table|string live of srt.live, what decides; or the message
-function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
+function serve.open(loaded, sandbox, say, asSrt, reporter, login)
   local net = require("srt.decide_net")
   local live = require("srt.live").new(loaded, { command = reporter.command, commandId = reporter.commandId,
     vault = loaded.vault, asSrt = asSrt }, sandbox, reporter)
   local learner = loaded.learner
+  -- held: what becomes of the decision where not all of it can be held
+  local function judge(question, held)
+    local decision = live:decide(question)
+    if held then decision = held(decision) end
+    if learner then learner:decided(question, decision) end
+    if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
+    if say then
+      say(line_of(question, decision))
+      if decision.detail then say(decision.detail) end
+    end
+    return decision
+  end
   local proxy, message = require("srt.c.proxy").new {
     decide = function(question)
-      local decision = live:decide(question)
-      if learner then learner:decided(question, decision) end
-      if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
-      if say then
-        say(line_of(question, decision))
-        if decision.detail then say(decision.detail) end
-      end
-      return net.answer(decision)
+      if login and not question.inside then hide_login(question.headers) end
+      if question.kind == "authz" then return require("srt.authz").answer(question, live, judge) end
+      return net.answer(judge(question))
     end,
     checkAddress = function(host, port, address)
       local refused = live:address(host, port, address)
@@ -55,7 +69,7 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
       if not tells_verdict(line) then say(line) end
     end,
     limits = loaded.profile.limits,
-    strip = loaded.profile.network.stripResponseHeaders, login = plan.login,
+    strip = loaded.profile.network.stripResponseHeaders, login = login,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end
   local tls = loaded.profile.network.tls
@@ -63,6 +77,22 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
     local ok, why = require("srt.termination").serve(proxy, tls, loaded.tls)
     if not ok then return nil, "the proxy can't terminate TLS: " .. why end
   end
+  live.proxy = proxy
+  return proxy, live
+end
+
+--- Starts the proxy of a run.
+---@param loaded srt.session
+---@param plan table
+---@param sandbox userdata started
+---@param say fun(line: string)|nil told what is decided
+---@param asSrt boolean? the program was called as srt
+---@param reporter table of srt.reporting
+---@return userdata? proxy
+---@return table|string live of srt.live, what decides; or the message
+function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
+  local proxy, live = serve.open(loaded, sandbox, say, asSrt, reporter, plan.login)
+  if not proxy then return nil, live end
   local listeners = sandbox:listeners()
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do
@@ -82,7 +112,6 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
     end
     if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
   end
-  live.proxy = proxy
   return proxy, live
 end
 

@@ -117,8 +117,51 @@ static void test_login(void **state)
 	put_get(f, client, "/one",
 		"proxy-authorization: BASIC c3J0OnRvaw==\r\n");
 	answer_plainly(f, client, "/one");
-	assert_int_equal(f->decided, 1);
+	put_get(f, client, "/two", "Proxy-Authorization: Bearer tok\r\n");
+	answer_plainly(f, client, "/two");
+	assert_int_equal(f->decided, 2);
 	leave(f, client);
+}
+
+/* Who asks about requests of others is answered, and led nowhere. */
+static void test_authz(void **state)
+{
+	static const char *const wrong[] = {
+		"GET /x HTTP/1.0\r\n\r\n",
+		"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"\5\1\r\n",
+	};
+	struct fixture *f = *state;
+	int port, client;
+
+	assert_int_equal(proxy_authorize(f->proxy, listen_on(64, &port)), 0);
+	f->answer = ANSWER_GIVEN;
+	f->verdict = (struct proxy_verdict){ .respond = true, .status = 200 };
+	client = connect_to(port);
+	put(f, client,
+	    "POST /x/a?b HTTP/1.1\r\nHost: front:81\r\n"
+	    "Content-Length: 3\r\n\r\nabc");
+	want_in(get_head(f, client), "HTTP/1.1 200 OK\r\n");
+	want_in(f->asked, "front");
+	want_in(f->asked, "81");
+	f->verdict = (struct proxy_verdict){ .reason = "no" };
+	put(f, client, "GET /y HTTP/1.1\r\nHost: front\r\n\r\n");
+	want_in(get_head(f, client), "HTTP/1.1 403 Forbidden\r\n");
+	want(f, client, "no\n");
+	f->answer = ANSWER_ALLOW;
+	put(f, client, "GET /y HTTP/1.1\r\nHost: %s\r\n\r\n", authority);
+	want_in(get_head(f, client), "X-Proxy-Error: bad-verdict\r\n");
+	close(client);
+	assert_int_equal(f->decided, 3);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		client = connect_to(port);
+		put(f, client, "%s", wrong[i]);
+		want_in(get_head(f, client), "HTTP/1.1 40");
+		close(client);
+	}
+	assert_int_equal(f->decided, 3);
+	assert_int_equal(f->checked, 0);
 }
 
 static void test_pipelining(void **state)
@@ -1613,6 +1656,7 @@ int main(void)
 		TEST(test_get),
 		TEST(test_keep_alive),
 		TEST(test_login),
+		TEST(test_authz),
 		TEST(test_pipelining),
 		TEST(test_pipelined_denials),
 		TEST(test_deny),
