@@ -128,6 +128,23 @@ class Bwrap(Case):
         self.assertIn("there is no bwrap on PATH; install bubblewrap", got.err)
         self.assertEqual((["bin", "bwrap"], [], []), (sorted(os.listdir(self.w)), self.leftovers(), self.state()))
 
+    def test_what_is_replaced_while_bubblewrap_begins(self):
+        """It takes paths: a link that another command makes meanwhile would lead its mounts elsewhere."""
+        real = need("bwrap")
+        for name, lists in (("writes", 'allowWrite = { "a/b/d" }'), ("reads", 'allowWrite = { "a/b/d" }, denyRead = { "a/b/k" }'),
+                            ("shut", 'allowWrite = { "." }, denyRead = { "a/b/k", "a/b/d" }'),
+                            ("stays", 'allowWrite = { "." }, denyWrite = { "a/b" }')):
+            with self.subTest(name):
+                self.sh("rm -rf * ../out; mkdir -p a/b/d ../out; echo s >a/b/k")
+                swap = self.write("swap", "#!/bin/sh\ncd %s; mv a/b ../out/b; cp -a ../out/b ../out/c; ln -s ../../out/c a/b\n"
+                                  "exec %s \"$@\"\n" % (self.w, real), 0o755)
+                got = self.run_sh("echo w >%s; cat a/b/k; touch ran; echo ran" % self.path("out/c/d/x"),
+                                  self.bwrap(lists, 'bwrapPath = "%s",' % swap))
+                self.assertEqual((125, ""), (got.code, got.out), got)
+                self.assertIn("was replaced while the sandbox was made", got.err)
+                self.assertFalse(os.path.exists(self.path("out/c/d/x")))
+        self.assertEqual(([], []), (self.leftovers(), self.state()))
+
     def test_what_is_printed_and_what_is_refused(self):
         policy = self.policy(self.bwrap('allowWrite = { "." }'))
         got = self.run_srt(["compile", policy, "--json"])
