@@ -28,7 +28,7 @@ ALL = """{
   "allowAppleEvents": false, "allowPty": true, "mandatoryDenySearchDepth": 5, "git": { "safeDirectories": ["/src"] },
   "javaAgentJarPath": "/x.jar", "bwrapPath": "/usr/bin/bwrap", "socatPath": "/usr/bin/socat",
   "seccomp": { "applyPath": "/x", "argv0": "y" }, "ripgrep": { "command": "rg", "args": ["-a"] },
-  "windows": { "backend": "srt-win", "proxyPortRange": [60080, 60089], "sublayerGuid": "x", "srtWin": { "path": "c" } } }"""
+  "windows": { "backend": "srt-win", "proxyPortRange": [60080, 60089], "sublayerGuid": "{5b0c8a39-6f0e-4c3e-9a8e-3f1d7c2a64e1}", "srtWin": { "path": "c" } } }"""
 
 
 class Srt(Case):
@@ -147,7 +147,7 @@ class Srt(Case):
         text = self.run_srt(["convert", path])
         self.assertEqual(0, text.code, text)
         self.assertIn('denyRead = { "~/.ssh", { path = "/work/*.env", literal = true } }', text.out)
-        self.assertIn("-- No effect here: it is for Windows only.", text.out)
+        self.assertIn("-- No effect here: only the windows backend reads it.", text.out)
         self.write("all.lua", text.out)
         answers = []
         for name in ("all.json", "all.lua"):
