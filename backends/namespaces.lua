@@ -152,6 +152,8 @@ local function listen_of(profile)
   return listen
 end
 
+namespaces.listen = listen_of
+
 -- What the agent is told of: a program that is built in, or rules.
 local function tell(out, options, ready)
   out.notifyFilter = filter_key.ready(filter_key.notified(options), ready)

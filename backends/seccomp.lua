@@ -5,7 +5,7 @@
 -- upper half of the register is ignored by the kernel, so it is ignored here.
 local seccomp = {}
 
-local EPERM, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 25, 38, 95, 97
+local EPERM, EACCES, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT, ENETUNREACH = 1, 13, 25, 38, 95, 97, 101
 local INT = 0xffffffff
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
@@ -14,7 +14,8 @@ local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 1, 2, 0x40, 0x80, 0x200
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
-local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
+local PRIO_PROCESS, PRIO_PGRP, PRIO_USER, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 0, 1, 2, 2, 3
+local TCP = 6
 local NEWTIME = 0x80
 -- CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 local NEW = { 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000 }
@@ -37,6 +38,12 @@ local REFUSED = [[
 local NAMESPACES = [[
   mount umount umount2 pivot_root move_mount open_tree open_tree_attr
   fsopen fsconfig fsmount fspick mount_setattr setns chroot
+]]
+
+-- Memory, queues and semaphores that all processes of a user share.
+local IPC = [[
+  shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
+  mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
 ]]
 
 -- Calls that give a file its mode, and which argument that is.
@@ -177,9 +184,9 @@ end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?} those that make names; those that connect Unix sockets; those that are observed,
---- opens for reading among them; those that connect TCP, where the agent leads it to the proxy; learns: Unix sockets
---- that are refused are told
+--- lead: boolean?, learns: boolean?, makes: boolean?} those that make names; those that connect Unix sockets; those
+--- that are observed, opens for reading among them; those that connect TCP, where the agent leads it to the proxy;
+--- learns: Unix sockets that are refused are told; makes: TCP sockets are the agent's
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
@@ -192,6 +199,8 @@ function seccomp.notified(options)
   for _, send in ipairs(options.lead and FAST_OPEN or {}) do
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
   end
+  -- They are made for the command, so that they can be connected for it.
+  for _, family in ipairs(options.makes and { AF_INET, AF_INET6 } or {}) do notify("socket", masked(0, family)) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end
@@ -202,9 +211,43 @@ function seccomp.notified(options)
   return list
 end
 
+-- Of the host's networks nothing but TCP is left, and that the agent connects, or nobody.
+local function host_network(list, options)
+  for _, family in ipairs { AF_INET, AF_INET6 } do
+    for kind = 0, SOCK_TYPES do
+      if kind ~= SOCK_STREAM then
+        refuse(list, "socket", EAFNOSUPPORT, masked(0, family), masked(1, kind, SOCK_TYPES))
+      end
+    end
+    for protocol = 1, TCP - 1 do refuse(list, "socket", EAFNOSUPPORT, masked(0, family), masked(2, protocol)) end
+    refuse(list, "socket", EAFNOSUPPORT, masked(0, family), { index = 2, above = true, value = TCP + 1 })
+  end
+  -- Without an address it would listen on all of the machine's.
+  if not options.unix then refuse(list, "listen", EPERM) end
+  if not options.agent then refuse(list, "connect", ENETUNREACH) end
+  if options.bare < 4 then refuse(list, "bind", EPERM) end
+end
+
+-- Without namespaces: what they would keep apart.
+local function host_processes(list, options)
+  refuse_words(list, IPC, ENOSYS)
+  refuse(list, "setpriority", EPERM, masked(0, PRIO_USER))
+  refuse(list, "setpriority", EPERM, masked(0, PRIO_PROCESS), differs(1))
+  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_USER))
+  -- A group, or everybody; Landlock holds it from ABI 6 on.
+  if options.bare < 6 then refuse(list, "kill", EPERM, { index = 0, above = true, value = 0x80000000 }) end
+  if options.bare >= 3 then return end
+  -- Landlock does not see these before ABI 3.
+  refuse_words(list, "truncate truncate64", EACCES)
+  for i, call in ipairs { "open", "openat" } do
+    refuse(list, call, EACCES, masked(i, O_TRUNC, O_TRUNC | O_WRONLY | O_RDWR))
+  end
+end
+
 --- The rules for a run.
 ---@param options {unix: boolean, nested: boolean, root: boolean, groupSignals: boolean, guard: boolean,
---- sockets: boolean Unix sockets that the agent connects, observe: boolean the agent refuses some of it}
+--- sockets: boolean Unix sockets that the agent connects, observe: boolean the agent refuses some of it,
+--- bare: integer? Landlock's ABI, where there are no namespaces, agent: boolean? what connects then is notified}
 ---@return table[] rules {call, errno, args}; always in the same order
 function seccomp.rules(options)
   local list = {}
@@ -226,6 +269,10 @@ function seccomp.rules(options)
   refuse(list, "prlimit64", EPERM, options.nested and masked(0, 1) or differs(0), differs(2))
   if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
   if options.guard then guarded(list) end
+  if options.bare then
+    host_network(list, options)
+    host_processes(list, options)
+  end
   return list
 end
 

@@ -156,7 +156,9 @@ end
 ---@return table|nil plan
 ---@return table[]|nil problems as srt.report has them
 function windows.compile(profile, rules, ctx)
-  local keys, problems = profile.windows or require("srt.windows_keys").DEFAULTS, {}
+  local keys = profile.windows or require("srt.windows_keys").DEFAULTS
+  local problems = {}
+  for _, found in ipairs(keys.problems or {}) do complain(problems, found.origin, found.origin.key, found.message) end
   refuse(profile, problems)
   local listen = listen_of(profile, keys, problems)
   local acl = names_of(require("backends.windows_acl").of(rules, ctx.cwd), ctx, problems)

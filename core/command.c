@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,6 +75,13 @@ int caps_drop(uint64_t keep)
 	return caps_set(keep);
 }
 
+int caps_keep(const struct plan *plan, uint64_t keep)
+{
+	/* Without a user namespace of our own the bounding set is not ours to
+	 * change; no_new_privs keeps exec from giving anything back. */
+	return plan->bare ? caps_set(keep) : caps_drop(keep);
+}
+
 static void restore_caller(const struct caller *caller)
 {
 	struct rlimit files = { caller->files_soft, caller->files_hard };
@@ -121,7 +129,7 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 				    confinement->watch, &agent, failure);
 	if (error)
 		return error;
-	error = caps_drop(plan->id.caps);
+	error = caps_keep(plan, plan->id.caps);
 	if (error)
 		return failure_set(failure, -error, "cannot drop capabilities");
 	error = seccomp_install(&confinement->filter);
@@ -147,11 +155,13 @@ struct start {
  */
 static uint64_t missed_signals(void)
 {
-	owned_fd int fd = open("/proc/1/status", O_RDONLY | O_CLOEXEC);
-	char text[4096] = "", *line;
+	char text[4096] = "", name[32], *line;
+	owned_fd int fd = -1;
 	uint64_t missed;
 	sigset_t own;
 
+	snprintf(name, sizeof(name), "/proc/%d/status", (int)getppid());
+	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		return 0;
 	line = strstr(text, "\nShdPnd:");
@@ -245,7 +255,7 @@ int command_start(const struct confinement *confinement,
 		return -errno;
 	*start = (struct start){ .confinement = confinement,
 				 .report = ends[1],
-				 .keeper = pair[1],
+				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
 	command->pid = clone_command(start);
 	if (command->pid < 0)

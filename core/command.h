@@ -53,6 +53,8 @@ struct command {
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
  * @watch: socket to the host process, for the agent that observes; or -1
+ * @agent: socket to an agent that is there already and takes the listener, or
+ *	-1; the command's process closes it
  */
 struct confinement {
 	const struct plan *plan;
@@ -62,6 +64,7 @@ struct confinement {
 	int masks;
 	int led;
 	int watch;
+	int agent;
 };
 
 enum { LED_NOT = 1, LED_BY_AGENT = 2 };
@@ -76,6 +79,9 @@ enum { LED_NOT = 1, LED_BY_AGENT = 2 };
  */
 int command_start(const struct confinement *confinement,
 		  struct command *command);
+
+/** caps_keep() - caps_drop(), as far as a plan without namespaces can */
+int caps_keep(const struct plan *plan, uint64_t keep);
 
 /** struct command_report - why the command does not run */
 struct command_report {

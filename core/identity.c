@@ -27,18 +27,21 @@
 	(BIT(CAP_CHOWN) | BIT(CAP_SETGID) | BIT(CAP_SETUID) | \
 	 BIT(CAP_SYS_ADMIN))
 
-static bool can_map(void)
+static uint64_t effective_caps(void)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
 	struct __user_cap_data_struct data[2] = { 0 };
-	uint64_t effective;
 
 	if (syscall(SYS_capget, &header, data))
-		return false;
-	effective = data[0].effective | (uint64_t)data[1].effective << 32;
-	return (effective & MAPPING_CAPS) == MAPPING_CAPS;
+		return 0;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+static bool can_map(void)
+{
+	return (effective_caps() & MAPPING_CAPS) == MAPPING_CAPS;
 }
 
 static int by_first(const void *a, const void *b)
@@ -118,4 +121,12 @@ int identity_read(struct identity *id)
 	}
 	identity_alone(id);
 	return 0;
+}
+
+int identity_bare(struct identity *id)
+{
+	int error = identity_read(id);
+
+	id->caps = effective_caps() & BIT(CAP_DAC_OVERRIDE);
+	return error;
 }

@@ -43,6 +43,14 @@ struct identity {
  */
 int identity_read(struct identity *out);
 
+/**
+ * identity_bare() - the same, for a sandbox without a user namespace
+ *
+ * There what a capability opens is the host's. CAP_DAC_OVERRIDE is kept where
+ * the caller has it, since Landlock bounds what is opened with it.
+ */
+int identity_bare(struct identity *out);
+
 /** identity_alone() - the caller's own ids are all there are, nothing is kept
  */
 void identity_alone(struct identity *id);

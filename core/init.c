@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/agent.h"
+#include "core/descendants.h"
 #include "core/freeze.h"
 #include "core/inside.h"
 #include "core/message.h"
@@ -47,10 +48,19 @@ static void tell(struct init *init, enum message_kind kind, int value)
 	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
 }
 
-/* 0 as process group: one that is not of this namespace, the caller's. */
+/* The caller's: in a namespace of our own both are 0, for one not of it. */
 static bool shares_group(const struct init *init)
 {
-	return getpgid(init->command.pid) == 0;
+	return getpgid(init->command.pid) == getpgrp();
+}
+
+/* A PID namespace ends with us; without one all that is left has to be ended.
+ */
+static _Noreturn void leave(const struct init *init, int status)
+{
+	if (init->plan->bare)
+		(void)descendants_end();
+	_exit(status);
 }
 
 static void host_reports(struct init *init, int sig)
@@ -74,7 +84,7 @@ static void got_ourselves(struct init *init,
 	int sig = (int)info->ssi_signo;
 
 	/* A sender with a pid here is inside: that is between them and us. */
-	if (sig == SIGCHLD || info->ssi_pid != 0)
+	if (sig == SIGCHLD || (info->ssi_pid != 0 && !init->plan->bare))
 		return;
 	if (init->command.missed & SIGNAL_BIT(sig))
 		init->command.missed &= ~SIGNAL_BIT(sig);
@@ -128,7 +138,7 @@ static void reap(struct init *init)
 		}
 		if (init->command.report < 0)
 			tell(init, MESSAGE_ENDED, status);
-		_exit(0);
+		leave(init, 0);
 	}
 }
 
@@ -153,7 +163,7 @@ static void read_report(struct init *init)
 	}
 	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
 	if (size == sizeof(report))
-		_exit(0);
+		leave(init, 0);
 }
 
 static void lead(struct init *init)
@@ -170,7 +180,7 @@ static void read_control(struct init *init)
 				   NULL, NULL);
 
 	if (size == 0 || (size < 0 && size != -EAGAIN))
-		_exit(0);
+		leave(init, 0);
 	if (size != sizeof(message))
 		return;
 	if (message.kind == MESSAGE_SIGNAL) {
@@ -179,7 +189,7 @@ static void read_control(struct init *init)
 		inside_connect(&init->inside, &message);
 	} else if (message.kind == MESSAGE_LEAD) {
 		lead(init);
-	} else if (message.kind == MESSAGE_FREEZE) {
+	} else if (message.kind == MESSAGE_FREEZE && !init->plan->bare) {
 		freeze_all(&init->freeze);
 		tell(init, MESSAGE_FROZEN, 0);
 	} else if (message.kind == MESSAGE_THAW) {
@@ -205,15 +215,17 @@ static int open_signals(void)
 /*
  * What only the command needs: its terminal and pipes. Of the capabilities, in
  * the sandbox's own namespaces, stays what putting mounts back takes, and
- * redirecting where that is still to come, and what an agent will have.
+ * redirecting where that is still to come, and what an agent will have. There
+ * is nothing to be put back without namespaces.
  */
 static int release(const struct init *init, const struct plan *plan)
 {
 	bool redirects = plan->redirect.port && init->led == LED_NOT;
 	bool waits = init->command.listener >= 0;
-	int error = caps_drop(plan->id.caps | UINT64_C(1) << CAP_SYS_ADMIN |
-			      (uint64_t)redirects << CAP_NET_ADMIN |
-			      (uint64_t)waits << CAP_SYS_PTRACE);
+	uint64_t more = UINT64_C(1) << CAP_SYS_ADMIN |
+			(uint64_t)redirects << CAP_NET_ADMIN |
+			(uint64_t)waits << CAP_SYS_PTRACE;
+	int error = caps_keep(plan, plan->id.caps | (plan->bare ? 0 : more));
 
 	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		error = -errno;
@@ -231,6 +243,16 @@ static void tell_remount(void *context, const struct message *message)
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
 }
 
+static int open_remount(struct init *init,
+			const struct confinement *confinement)
+{
+	init->remount = (struct remount){ .changes = -1, .names = -1 };
+	if (init->plan->bare)
+		return 0;
+	return remount_open(&init->remount, init->plan, confinement->masks,
+			    tell_remount, init);
+}
+
 static int begin(struct init *init, const struct confinement *confinement)
 {
 	int error;
@@ -238,8 +260,7 @@ static int begin(struct init *init, const struct confinement *confinement)
 	init->signals = open_signals();
 	if (init->signals < 0)
 		return -errno;
-	error = remount_open(&init->remount, confinement->plan,
-			     confinement->masks, tell_remount, init);
+	error = open_remount(init, confinement);
 	if (!error)
 		error = command_start(confinement, &init->command);
 	init->led = error ? init->led : init->command.led;
@@ -266,7 +287,8 @@ static int timeout(struct init *init)
 {
 	int due = forward_due(init);
 
-	if (init->remount.names >= 0 || (due >= 0 && due < REMOUNT_POLL_MS))
+	if (init->remount.names >= 0 || init->plan->bare ||
+	    (due >= 0 && due < REMOUNT_POLL_MS))
 		return due;
 	return REMOUNT_POLL_MS;
 }
@@ -291,10 +313,11 @@ static _Noreturn void serve(struct init *init)
 		if (poll(fds, count, timeout(init)) < 0) {
 			/* Who hears nothing holds nothing: all ends here. */
 			if (errno != EINTR && errno != ENOMEM)
-				_exit(1);
+				leave(init, 1);
 			continue;
 		}
-		if (fds[3].revents || fds[4].revents || fds[4].fd < 0)
+		if (!init->plan->bare &&
+		    (fds[3].revents || fds[4].revents || fds[4].fd < 0))
 			remount_check(&init->remount,
 				      fds[4].revents && !fds[3].revents);
 		if (fds[5].revents)

@@ -11,9 +11,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "core/bare.h"
 #include "core/bwrap.h"
+#include "core/descendants.h"
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
@@ -75,6 +78,26 @@ struct janitor {
 	struct holdings held;
 };
 
+/* By fork(2), since containers refuse clone3(2). */
+static int fork_bare(struct janitor *janitor, int control, int setup,
+		     struct failure *failure)
+{
+	janitor->pid = fork();
+	if (janitor->pid == 0) {
+		/* End of file must reach the others when we die. */
+		close(janitor->host);
+		close(janitor->child);
+		bare_run(janitor->shared, control, setup);
+	}
+	if (janitor->pid < 0)
+		return failure_set(failure, errno, "cannot fork");
+	janitor->shared->init = janitor->pid;
+	janitor->pidfd = (int)syscall(SYS_pidfd_open, janitor->pid, 0);
+	return janitor->pidfd < 0
+		       ? failure_set(failure, errno, "cannot open a process")
+		       : 0;
+}
+
 static int clone_child(struct janitor *janitor, int control, int setup,
 		       struct failure *failure)
 {
@@ -121,12 +144,21 @@ static int hand_on(const struct janitor *janitor, enum message_kind kind,
 
 static int build(struct janitor *janitor, int control, struct failure *failure)
 {
+	const struct plan *plan = &janitor->shared->plan;
 	int pair[2], error;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return failure_set(failure, errno, "cannot make a socket");
 	janitor->child = pair[0];
-	if (janitor->shared->plan.bwrap.program) {
+	/* Who is left behind by its parent is ours then. */
+	if (plan->bare && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return failure_set(failure, errno, "cannot be a subreaper");
+	if (plan->bare) {
+		error = fork_bare(janitor, control, pair[1], failure);
+		leave(janitor);
+		return error;
+	}
+	if (plan->bwrap.program) {
 		janitor->pid =
 			bwrap_clone(janitor->shared, janitor->host, control,
 				    pair, &janitor->pidfd, &janitor->bwrap);
@@ -137,8 +169,8 @@ static int build(struct janitor *janitor, int control, struct failure *failure)
 	}
 	error = clone_child(janitor, control, pair[1], failure);
 	if (!error)
-		error = namespaces_map(&janitor->shared->plan.id, janitor->pid,
-				       failure);
+		error = namespaces_map(&plan->id, janitor->pid, failure);
+	failure->unavailable = error;
 	if (!error)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	leave(janitor);
@@ -178,7 +210,7 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 	error = holdings_make(plan, &janitor->held, failure);
 	if (!error && plan->bwrap.program)
 		error = await_bwrap(janitor, failure);
-	else if (!error && plan->id.root_caller)
+	else if (!error && plan->id.root_caller && !plan->bare)
 		error = mounts_masks(plan, &masks, failure);
 	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
 }
@@ -215,6 +247,9 @@ static void end_all(const struct janitor *janitor)
 		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
+	/* While something lives that can't be ended nothing is removed. */
+	if (janitor->shared->plan.bare && descendants_end())
+		return;
 	if (janitor->shared->plan.bwrap.program)
 		bwrap_end(&janitor->bwrap);
 	holdings_remove(&janitor->shared->plan, &janitor->held);

@@ -14,7 +14,7 @@
  * Mapped before they part, so that pointers into it hold in all three. The host
  * writes the plan while the others build the namespaces; MESSAGE_GO says that
  * it is complete, and nobody writes afterwards.
- * @plan: of it, @id is complete before the fork
+ * @plan: of it, @id and @bare are complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_GO

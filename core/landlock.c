@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -30,43 +30,51 @@ static const struct {
 	{ 3, LANDLOCK_ACCESS_FS_TRUNCATE, 0 },
 };
 
-/* struct landlock_ruleset_attr as of ABI 6; older kernels take a prefix. */
-struct ruleset_attr {
-	uint64_t handled_access_fs;
-	uint64_t handled_access_net;
-	uint64_t scoped;
-};
-
 struct layer {
 	int ruleset;
 	uint64_t files;
 	uint64_t entries;
 };
 
-static int allow(const struct layer *layer, int fd)
+int landlock_add(int ruleset, int fd, uint64_t files, uint64_t entries)
 {
 	struct landlock_path_beneath_attr rule = { .parent_fd = fd };
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return -errno;
-	rule.allowed_access =
-		layer->files | (S_ISDIR(st.st_mode) ? layer->entries : 0);
-	return syscall(SYS_landlock_add_rule, layer->ruleset,
+	rule.allowed_access = files | (S_ISDIR(st.st_mode) ? entries : 0);
+	/* Nothing of what a folder can have may be said of a file. */
+	if (!rule.allowed_access)
+		return 0;
+	return syscall(SYS_landlock_add_rule, ruleset,
 		       LANDLOCK_RULE_PATH_BENEATH, &rule, 0U)
 		       ? -errno
 		       : 0;
+}
+
+int landlock_create(const struct landlock_attr *attr)
+{
+	size_t size = attr->scoped ? sizeof(*attr)
+		      : attr->net  ? offsetof(struct landlock_attr, scoped)
+				   : sizeof(attr->files);
+	int fd = (int)syscall(SYS_landlock_create_ruleset, attr, size, 0U);
+
+	return fd < 0 ? -errno : fd;
 }
 
 static int allow_path(const struct layer *layer, const char *path)
 {
 	owned_fd int fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
 
-	return fd < 0 ? -errno : allow(layer, fd);
+	return fd < 0 ? -errno
+		      : landlock_add(layer->ruleset, fd, layer->files,
+				     layer->entries);
 }
 
 /* What a descriptor may write already, it may write by name as well. */
-static int allow_descriptor(const struct layer *layer, int fd)
+static int allow_descriptor(int ruleset, int fd, uint64_t files,
+			    uint64_t others)
 {
 	int flags = fcntl(fd, F_GETFL);
 	struct stat st;
@@ -75,25 +83,18 @@ static int allow_descriptor(const struct layer *layer, int fd)
 	if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_RDONLY ||
 	    fstat(fd, &st) || S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode))
 		return 0;
-	error = allow(layer, fd);
+	error = landlock_add(ruleset, fd, S_ISREG(st.st_mode) ? files : others,
+			     0);
 	/* EBADFD: an anonymous pipe, which Landlock does not restrict. */
 	return error == -EBADFD ? 0 : error;
 }
 
-static int fill(const struct layer *layer, const struct plan *plan,
-		struct failure *failure)
+int landlock_add_written(int ruleset, const struct plan *plan, uint64_t files,
+			 uint64_t others, struct failure *failure)
 {
-	int error;
-
-	for (size_t i = 0; i < plan->writable_count; i++) {
-		error = allow_path(layer, plan->writable[i]);
-		if (error)
-			return failure_set(failure, -error,
-					   "cannot allow writes to %s",
-					   plan->writable[i]);
-	}
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
-		error = allow_descriptor(layer, fd);
+		int error = allow_descriptor(ruleset, fd, files, others);
+
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot allow writes to "
@@ -101,16 +102,31 @@ static int fill(const struct layer *layer, const struct plan *plan,
 					   fd);
 	}
 	for (size_t i = 0; i < plan->keep_count; i++)
-		(void)allow_descriptor(layer, plan->keep_fds[i]);
+		(void)allow_descriptor(ruleset, plan->keep_fds[i], files,
+				       others);
 	return 0;
+}
+
+static int fill(const struct layer *layer, const struct plan *plan,
+		struct failure *failure)
+{
+	for (size_t i = 0; i < plan->writable_count; i++) {
+		int error = allow_path(layer, plan->writable[i]);
+
+		if (error)
+			return failure_set(failure, -error,
+					   "cannot allow writes to %s",
+					   plan->writable[i]);
+	}
+	return landlock_add_written(layer->ruleset, plan, layer->files,
+				    layer->files, failure);
 }
 
 int landlock_build(const struct plan *plan, int *out, struct failure *failure)
 {
-	struct ruleset_attr attr = { 0 };
+	struct landlock_attr attr = { 0 };
 	struct layer layer = { .ruleset = -1 };
 	int abi = sys_landlock_abi();
-	size_t size;
 	int error = 0;
 
 	*out = -1;
@@ -120,17 +136,15 @@ int landlock_build(const struct plan *plan, int *out, struct failure *failure)
 		layer.files |= rights_by_abi[i].files;
 		layer.entries |= rights_by_abi[i].entries;
 	}
-	attr.handled_access_fs = layer.files | layer.entries;
+	attr.files = layer.files | layer.entries;
 	if (plan->scope_signals)
 		attr.scoped =
 			SRT_LANDLOCK_SCOPE_SIGNAL | SRT_LANDLOCK_SCOPE_ABSTRACT;
-	if (!attr.handled_access_fs && !attr.scoped)
+	if (!attr.files && !attr.scoped)
 		return 0;
-	size = attr.scoped ? sizeof(attr) : sizeof(attr.handled_access_fs);
-	layer.ruleset =
-		(int)syscall(SYS_landlock_create_ruleset, &attr, size, 0U);
+	layer.ruleset = landlock_create(&attr);
 	if (layer.ruleset < 0)
-		return failure_set(failure, errno,
+		return failure_set(failure, -layer.ruleset,
 				   "cannot make the Landlock ruleset");
 	if (plan->landlock)
 		error = fill(&layer, plan, failure);

@@ -22,6 +22,9 @@ int network_up(void);
  */
 int network_listen(const struct listen_point *point);
 
+/** network_port() - of a socket; 0 for none */
+uint16_t network_port(int fd);
+
 /**
  * network_connect() - begin to connect to a server on loopback
  * @family: AF_INET for 127.0.0.1, AF_INET6 for ::1

@@ -200,6 +200,17 @@ struct watch_table {
 	bool needed;
 };
 
+/**
+ * struct landlock_path - what is allowed at a path and all below it
+ * @path: absolute, real; opened without following a link
+ * @access: of each letter in it: x execute, r read files, l list folders,
+ *	w write files, m make and remove what is in folders, i use devices
+ */
+struct landlock_path {
+	const char *path;
+	const char *access;
+};
+
 #define PLAN_LISTEN_MAX 128
 
 /**
@@ -270,6 +281,10 @@ struct plan_bwrap {
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
  * @redirect: for programs that ignore proxies
+ * @bare: no namespaces: @paths and the filter are all there is; known before
+ *	all the rest (core/bare.h)
+ * @all_sockets: @bare: Unix sockets are no concern of ours
+ * @paths: @bare: what is allowed, and nothing else is
  * @bwrap: where that is the backend
  * @landlock: write layer is to be there; @writable are its tops
  * @scope_signals: no signal leaves the sandbox, nor a connection to an abstract
@@ -298,6 +313,10 @@ struct plan {
 	struct listen_point *listen;
 	size_t listen_count;
 	struct redirect redirect;
+	bool bare;
+	bool all_sockets;
+	struct landlock_path *paths;
+	size_t path_count;
 	struct plan_bwrap bwrap;
 	bool landlock;
 	bool scope_signals;

@@ -161,7 +161,8 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	*out = (struct sandbox){ .janitor = -1,
 				 .control = -1,
 				 .shared = shared };
-	error = identity_read(&shared->plan.id);
+	error = shared->plan.bare ? identity_bare(&shared->plan.id)
+				  : identity_read(&shared->plan.id);
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot read the maps of the user namespace "

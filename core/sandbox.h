@@ -44,7 +44,8 @@ struct sandbox {
  *
  * Called first thing: a small process forks fast, and the policy is loaded
  * while namespaces and the parts of the root that no policy changes are built.
- * @shared: its plan is filled with the identity; must outlive the sandbox
+ * @shared: its plan is filled with the identity, and says already whether there
+ *	are to be namespaces; must outlive the sandbox
  * Return: 0, or -errno with @failure filled and everything undone.
  */
 int sandbox_prepare(struct shared *shared, struct sandbox *out,

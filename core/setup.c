@@ -43,8 +43,7 @@ static void close_inherited(const struct plan *plan, int control, int setup,
 	sys_close_all_but(3, keep, count);
 }
 
-/* Waits for a message of @kind; the descriptor it carries, or -1, in @fd. */
-static int await(int setup, enum message_kind kind, int *fd)
+int setup_await(int setup, enum message_kind kind, int *fd)
 {
 	struct message message;
 	size_t count = 1;
@@ -64,9 +63,24 @@ static bool may_be_missing(const struct listen_point *point, int error)
 	       (error == -EADDRNOTAVAIL && strchr(point->address, ':'));
 }
 
+static int make_listener(const struct listen_point *point, uint16_t *port)
+{
+	struct listen_point any = *point;
+	int fd;
+
+	if (point->owners)
+		return socket_inode_open();
+	if (!port)
+		return network_listen(point);
+	any.port = 0;
+	fd = network_listen(&any);
+	*port = fd < 0 ? 0 : network_port(fd);
+	return fd;
+}
+
 /* One message's worth of listeners. */
 static int send_listeners(const struct listen_point *points, size_t count,
-			  int control, struct failure *failure)
+			  uint16_t *ports, int control, struct failure *failure)
 {
 	struct message message = { .kind = MESSAGE_LISTENERS };
 	int fds[SYS_MAX_FDS];
@@ -74,8 +88,7 @@ static int send_listeners(const struct listen_point *points, size_t count,
 	int error = 0;
 
 	for (size_t i = 0; i < count && !error; i++) {
-		int fd = points[i].owners ? socket_inode_open()
-					  : network_listen(&points[i]);
+		int fd = make_listener(&points[i], ports ? &ports[i] : NULL);
 
 		if (fd >= 0) {
 			fds[made++] = fd;
@@ -94,8 +107,8 @@ static int send_listeners(const struct listen_point *points, size_t count,
 	return error;
 }
 
-static int make_listeners(const struct plan *plan, int control,
-			  struct failure *failure)
+int setup_listen(const struct plan *plan, int control, uint16_t *ports,
+		 struct failure *failure)
 {
 	size_t done = 0, count;
 	int error;
@@ -105,7 +118,8 @@ static int make_listeners(const struct plan *plan, int control,
 		count = plan->listen_count - done;
 		if (count > SYS_MAX_FDS)
 			count = SYS_MAX_FDS;
-		error = send_listeners(plan->listen + done, count, control,
+		error = send_listeners(plan->listen + done, count,
+				       ports ? ports + done : NULL, control,
 				       failure);
 		done += count;
 	} while (!error && done < plan->listen_count);
@@ -139,7 +153,7 @@ static int redirect(const struct redirect *redirect, int *led,
 			   "key out");
 }
 
-static int enter_directory(const struct plan *plan, struct failure *failure)
+int setup_enter(const struct plan *plan, struct failure *failure)
 {
 	if (!chdir(plan->cwd))
 		return 0;
@@ -182,13 +196,12 @@ int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
 		return failure_set(failure, -error,
 				   "cannot bring up the loopback interface");
 	error = mounts_begin(mounts, failure);
-	if (!error && await(setup, MESSAGE_MAPS, &fd))
+	if (!error && setup_await(setup, MESSAGE_MAPS, &fd))
 		error = failure_set(failure, EPROTO, "unexpected message");
 	return error ? error : mounts_own(mounts, plan, failure);
 }
 
-/* Until the process ends, since nothing inside outlives it. */
-static int hold_state(const struct plan *plan, struct failure *failure)
+int setup_hold(const struct plan *plan, struct failure *failure)
 {
 	int fd = plan->state ? state_hold(plan->state, false) : 0;
 
@@ -216,17 +229,19 @@ static int set_up(const struct shared *shared, int control, int setup,
 	bool made = plan->bwrap.program;
 	int error = made ? 0 : setup_begin(plan, setup, &mounts, failure);
 
-	if (error)
+	if (error) {
+		failure->unavailable = true;
 		return error;
+	}
 	/* The plan is complete from here on. */
-	if (await(setup, MESSAGE_GO, &masks))
+	if (setup_await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
 	close_inherited(plan, control, setup, masks, &mounts);
-	error = made ? 0 : hold_state(plan, failure);
+	error = made ? 0 : setup_hold(plan, failure);
 	if (!error)
 		error = redirect(&plan->redirect, &confinement->led, failure);
 	if (!error)
-		error = make_listeners(plan, control, failure);
+		error = setup_listen(plan, control, NULL, failure);
 	if (!error)
 		error = make_watch(plan, &mounts, control, &confinement->watch,
 				   failure);
@@ -235,7 +250,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	else if (!error)
 		error = build_root(&mounts, plan, &masks, failure);
 	if (!error)
-		error = enter_directory(plan, failure);
+		error = setup_enter(plan, failure);
 	if (!error)
 		error = inherited_reopen(shared, failure);
 	if (!error)
@@ -258,6 +273,7 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 		.masks = -1,
 		.led = LED_NOT,
 		.watch = -1,
+		.agent = -1,
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error;

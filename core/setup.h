@@ -4,6 +4,7 @@
 #define SRT_SETUP_H
 
 #include "core/janitor.h"
+#include "core/message.h"
 #include "core/mounts.h"
 
 /**
@@ -31,5 +32,28 @@ int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
  * @setup: socket to the janitor
  */
 _Noreturn void setup_run(const struct shared *shared, int control, int setup);
+
+/* Steps of it, for a set-up without namespaces (core/bare.h). */
+
+/**
+ * setup_await() - wait for a message of the janitor's
+ * @fd: the descriptor it carries, or -1
+ * Return: 0 or -EPROTO; ends the process where the janitor gave up.
+ */
+int setup_await(int setup, enum message_kind kind, int *fd);
+
+/**
+ * setup_listen() - make the plan's listeners and send them to the host
+ * @ports: NULL, or for each point a port of the kernel's choice is taken, and
+ *	put here
+ */
+int setup_listen(const struct plan *plan, int control, uint16_t *ports,
+		 struct failure *failure);
+
+/** setup_hold() - hold the state file until the process ends */
+int setup_hold(const struct plan *plan, struct failure *failure);
+
+/** setup_enter() - the working directory of the command */
+int setup_enter(const struct plan *plan, struct failure *failure);
 
 #endif

@@ -13,7 +13,8 @@
 
 /** struct failure - what went wrong, for a person */
 struct failure {
-	int error; /* errno value, 0 when none fits */
+	int error;	  /* errno value, 0 when none fits */
+	bool unavailable; /* this kernel or container refuses namespaces */
 	char text[600];
 };
 

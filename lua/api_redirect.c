@@ -116,6 +116,24 @@ static int redirect_lua_resolve(lua_State *L)
 	return done(L, proxy_resolve(proxy, fd, &with));
 }
 
+static bool on_admit(void *context, const struct sockaddr *peer)
+{
+	const struct sandbox *sandbox = context;
+	struct origins *origins = sandbox->shared->plan.redirect.origins;
+	struct sockaddr_storage to;
+
+	return origins && origins_take(origins, peer, &to);
+}
+
+/* admit(sandbox, proxy): only clients that the sandbox's agent connected */
+static int redirect_lua_admit(lua_State *L)
+{
+	struct sandbox *sandbox = api_sandbox(L, 1);
+
+	proxy_admit(api_proxy(L, 2), on_admit, sandbox);
+	return 0;
+}
+
 /* streams(proxy, fd) -> true | nil, message: DNS by TCP */
 static int redirect_lua_streams(lua_State *L)
 {
@@ -151,6 +169,7 @@ int luaopen_srt_c_redirect(lua_State *L)
 		{ "resolve", redirect_lua_resolve },
 		{ "streams", redirect_lua_streams },
 		{ "redirected", redirect_lua_redirected },
+		{ "admit", redirect_lua_admit },
 		{ "try", redirect_lua_try },
 		{ NULL, NULL },
 	};

@@ -60,11 +60,38 @@ struct sandbox *api_sandbox(lua_State *L, int index)
 	return &object->sandbox;
 }
 
-/* begin() -> sandbox | nil, message. Once in a process. */
+/* One without namespaces; it is forked only now. */
+static int begin_bare(lua_State *L)
+{
+	struct object *object = lua_newuserdatauv(L, sizeof(*object), 0);
+	struct failure failure = { 0 };
+
+	*object =
+		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
+	questions_init(&object->questions);
+	luaL_setmetatable(L, SANDBOX);
+	object->shared = shared_new();
+	if (!object->shared)
+		return luaL_error(L, "no memory to share with the sandbox");
+	object->shared->caller = host_caller;
+	object->shared->plan.bare = true;
+	if (!sandbox_prepare(object->shared, &object->sandbox, &failure))
+		return 1;
+	lua_pushnil(L);
+	lua_pushstring(L, failure.text);
+	return 2;
+}
+
+/*
+ * begin([bare]) -> sandbox | nil, message. Once in a process, and once more
+ * with bare, for one without namespaces, after the first was closed.
+ */
 static int sandbox_lua_begin(lua_State *L)
 {
 	struct object *object;
 
+	if (lua_toboolean(L, 1))
+		return begin_bare(L);
 	if (early_failure.text[0]) {
 		lua_pushnil(L);
 		lua_pushstring(L, early_failure.text);
@@ -134,7 +161,7 @@ static int sandbox_lua_identity(lua_State *L)
 	return push_identity(L, &object->shared->plan.id);
 }
 
-/* sandbox:start(plan) -> true | nil, message */
+/* sandbox:start(plan) -> true | nil, message, are namespaces refused here? */
 static int sandbox_lua_start(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -145,7 +172,8 @@ static int sandbox_lua_start(lua_State *L)
 	if (sandbox_start(&object->sandbox, &failure)) {
 		lua_pushnil(L);
 		lua_pushstring(L, failure.text);
-		return 2;
+		lua_pushboolean(L, failure.unavailable);
+		return 3;
 	}
 	lua_pushboolean(L, 1);
 	return 1;

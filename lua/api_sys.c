@@ -510,7 +510,8 @@ static int sys_lua_features(lua_State *L)
 	if (!uname(&name)) {
 		lua_pushstring(L, name.release);
 		lua_setfield(L, -2, "kernel");
-		lua_pushstring(L, name.machine);
+		lua_pushstring(L, sys_missing("machine") ? "another"
+							 : name.machine);
 		lua_setfield(L, -2, "machine");
 	}
 	return 1;

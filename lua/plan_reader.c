@@ -328,6 +328,14 @@ static void read_watch(struct plan_reader *r, int index,
 	watch->needed = flag_at(r, index, "needed");
 }
 
+static void read_path(struct plan_reader *r, int index, void *out)
+{
+	struct landlock_path *rule = out;
+
+	rule->path = text_field(r, index, "path", true);
+	rule->access = text_field(r, index, "access", true);
+}
+
 static void read_bwrap(struct plan_reader *r, int index,
 		       struct plan_bwrap *bwrap)
 {
@@ -359,6 +367,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	plan->root_read_only = flag_at(r, index, "rootReadOnly");
 	plan->landlock = flag_at(r, index, "landlock");
 	plan->scope_signals = flag_at(r, index, "scopeSignals");
+	plan->all_sockets = flag_at(r, index, "allSockets");
+	plan->paths = list_field(r, index, "paths", read_path,
+				 sizeof(*plan->paths), &plan->path_count);
 	plan->writable =
 		strings_field(r, index, "writable", &plan->writable_count);
 	plan->placeholders = strings_field(r, index, "placeholders",

@@ -46,6 +46,8 @@ struct proxy {
 	LIST_HEAD(client_list, client) clients;
 	LIST_HEAD(listener_list, listener) listeners;
 	struct pool pool;
+	bool (*admit)(void *context, const struct sockaddr *peer);
+	void *admit_context;
 	struct resolver *resolver; /* NULL: none */
 	struct tls *tls;	   /* NULL: nothing is terminated */
 	struct pbuf strip;	   /* a comma list of names */

@@ -223,6 +223,25 @@ static void wait_for_files(struct listener *listener, const char *why)
 	uv_timer_start(&listener->retry, on_retry, PROXY_RETRY_MS, 0);
 }
 
+void proxy_admit(struct proxy *proxy,
+		 bool (*admit)(void *context, const struct sockaddr *peer),
+		 void *context)
+{
+	proxy->admit = admit;
+	proxy->admit_context = context;
+}
+
+static void take_client(const struct listener *listener, int fd,
+			const struct sockaddr *peer)
+{
+	struct proxy *proxy = listener->proxy;
+
+	if (!proxy->admit || proxy->admit(proxy->admit_context, peer))
+		client_accept(proxy, fd, listener->to);
+	else
+		close(fd);
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
 	struct listener *listener = poll->data;
@@ -232,6 +251,8 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	for (int turn = 0; turn < ACCEPT_TURN && !proxy->closing; turn++) {
+		struct sockaddr_storage peer = { 0 };
+		socklen_t size = sizeof(peer);
 		int fd;
 
 		if (proxy->client_count >= most) {
@@ -240,10 +261,10 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 				wait_for_files(listener, "descriptors are few");
 			return;
 		}
-		fd = accept4(listener->fd, NULL, NULL,
+		fd = accept4(listener->fd, (struct sockaddr *)&peer, &size,
 			     SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd >= 0) {
-			client_accept(proxy, fd, listener->to);
+			take_client(listener, fd, (struct sockaddr *)&peer);
 			continue;
 		}
 		if (is_passing(errno))

@@ -263,6 +263,16 @@ struct proxy_tls {
 int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with);
 
 /**
+ * proxy_admit() - let in only whom @admit knows; all others are closed at once
+ *
+ * For listeners that others can reach as well. Once, before clients come.
+ * @context: handed back; must live as long as the proxy
+ */
+void proxy_admit(struct proxy *proxy,
+		 bool (*admit)(void *context, const struct sockaddr *peer),
+		 void *context);
+
+/**
  * proxy_listen() - accept clients on a listening socket
  * @listener: a bound, listening TCP socket (it may live in another network
  *	namespace); taken over on success and on failure

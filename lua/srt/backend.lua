@@ -1,9 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The one place that says by which backend a policy is enforced.
+--
+-- "auto" is the strongest that works. Whether namespaces work shows in making them, so that is tried; what is weaker is
+-- only taken where the policy agrees to it (enableWeakerNestedSandbox), since whoever wrote it may rely on what only
+-- namespaces hold. Which one was taken instead, and what it does not hold, is told on standard error. bwrap is taken
+-- where it is named: where namespaces are refused to us they are to an ordinary bwrap, or to our PID 1 inside.
 local backend = {}
 
 -- Strongest first.
-backend.NAMES = { "namespaces", "bwrap" }
+backend.NAMES = { "namespaces", "bwrap", "landlock" }
+
+local function have(name)
+  for _, known in ipairs(backend.NAMES) do
+    if known == name then return true end
+  end
+end
 
 --- The compiler of a backend.
 ---@param name string
@@ -11,10 +22,62 @@ backend.NAMES = { "namespaces", "bwrap" }
 ---@return string? message
 function backend.get(name)
   if name == "auto" then name = backend.NAMES[1] end
-  for _, known in ipairs(backend.NAMES) do
-    if known == name then return (require("backends." .. name)) end
-  end
+  if have(name) then return (require("backends." .. name)) end
   return nil, ("the backend %q is not there yet; this version has: %s"):format(name, table.concat(backend.NAMES, ", "))
+end
+
+-- Where a filter knows the calls that make Unix sockets by their arguments.
+local FILTERED = { x86_64 = true, aarch64 = true }
+
+--- By which backends a run may be tried, in this order.
+---@param profile table
+---@param features table of srt.c.sys
+---@return string[]? names
+---@return string? message
+function backend.candidates(profile, features)
+  if not FILTERED[features.machine] and not profile.unix.all then
+    return nil, ("on this processor (%s) no filter can tell Unix sockets from others: nothing is run without "
+      .. "network.allowAllUnixSockets = true"):format(features.machine)
+  end
+  local wanted = profile.backend
+  if wanted ~= "auto" then
+    local _, message = backend.get(wanted)
+    return not message and { wanted } or nil, message
+  end
+  return profile.weaker and { "namespaces", "landlock" } or { "namespaces" }
+end
+
+--- What to say where namespaces are refused and the policy does not agree to less.
+---@param profile table
+---@param features table
+---@param message string why they are refused
+---@return string
+function backend.refused(profile, features, message)
+  if profile.backend ~= "auto" or profile.weaker or features.landlock < 1 then return message end
+  return message .. "; or let the policy agree to what Landlock holds by itself, with enableWeakerNestedSandbox = true "
+    .. "(srt-lua compile --backend landlock POLICY tells what that is)"
+end
+
+--- What a plan does not hold of what namespaces do.
+---@param plan table
+---@return string[]
+function backend.lacks(plan)
+  return plan.backend ~= "namespaces" and require("backends." .. plan.backend).lacks(plan) or {}
+end
+
+--- What a user has to know of a plan that is not namespaces.
+---@param plan table
+---@param why string? why it was not namespaces
+---@return string[] lines
+function backend.told(plan, why)
+  local lacks = backend.lacks(plan)
+  if not lacks[1] then return {} end
+  local lines = { ("the backend is %s%s; not held as with namespaces:"):format(plan.backend, why and " (" .. why .. ")"
+    or "") }
+  for _, text in ipairs(lacks) do
+    lines[#lines + 1] = "  " .. text
+  end
+  return lines
 end
 
 return backend

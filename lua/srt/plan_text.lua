@@ -36,12 +36,49 @@ local function guard_lines(guard, say)
   end
 end
 
+local MEANING = { x = "execute", r = "read files", l = "list folders", w = "write files", m = "make and remove",
+  i = "use devices" }
+
+local function listen_line(point)
+  if point.purpose == "loopback" then
+    return ("loopback: %s inside leads to %s"):format(require("srt.loopback").text(point))
+  elseif point.purpose == "dns" then
+    return ("resolver: %s:%d inside (%s)"):format(point.address, point.port, point.datagrams and "UDP" or "TCP")
+  elseif not point.owners then
+    return ("proxy: %s:%d inside (%s)"):format(point.address, point.port, point.purpose)
+  end
+end
+
+local function listen_lines(plan, say)
+  for _, point in ipairs(plan.listen) do
+    local line = listen_line(point)
+    if line then say(line) end
+  end
+end
+
 local function socket_lines(sockets, say)
   for _, path in ipairs(sockets.paths) do say("unix socket: " .. path) end
   for _, rule in ipairs(sockets.globs) do
     say("unix socket: " .. (rule.top == "/" and "" or rule.top) .. rule.pattern .. ", where it is read-only")
   end
   say("unix socket: those that a process inside listens on")
+end
+
+--- A plan of backends.landlock.
+---@param plan table
+---@param say fun(line: string)
+function plan_text.landlock(plan, say)
+  if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
+  for _, rule in ipairs(plan.paths) do
+    local words = rule.access:gsub(".", function(letter) return ", " .. MEANING[letter] end)
+    say(("landlock: %s and all below: %s"):format(rule.path, words:sub(3)))
+  end
+  say(("landlock: ABI %d; TCP: %s; signals: %s"):format(plan.abi, plan.abi >= 4 and "none" or "by the filter alone",
+    plan.scopeSignals and "none leaves the sandbox" or "not held"))
+  say(("capabilities: 0x%x"):format(plan.caps))
+  listen_lines(plan, say)
+  if #plan.listen == 0 then say("network: none") end
+  for _, text in ipairs(require("srt.backend").lacks(plan)) do say("not held: " .. text) end
 end
 
 -- An option a line, with what belongs to it.
@@ -64,6 +101,7 @@ function plan_text.each(plan, say)
   say("backend: " .. plan.backend)
   if plan.bwrap then bwrap_lines(plan.bwrap, say) end
   say("working directory: " .. plan.cwd)
+  if plan.paths then return plan_text.landlock(plan, say) end
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
   say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do
@@ -80,15 +118,7 @@ function plan_text.each(plan, say)
     or "landlock: no write layer")
   say("signals: " .. (plan.scopeSignals and "none leaves the sandbox" or "none to the caller's process group"))
   say(("capabilities: 0x%x"):format(plan.caps))
-  for _, point in ipairs(plan.listen) do
-    if point.purpose == "loopback" then
-      say(("loopback: %s inside leads to %s"):format(require("srt.loopback").text(point)))
-    elseif point.purpose == "dns" then
-      say(("resolver: %s:%d inside (%s)"):format(point.address, point.port, point.datagrams and "UDP" or "TCP"))
-    elseif not point.owners then
-      say(("proxy: %s:%d inside (%s)"):format(point.address, point.port, point.purpose))
-    end
-  end
+  listen_lines(plan, say)
   if plan.redirect then
     say(("redirect: TCP to anywhere else leads to port %d, %s"):format(plan.redirect.port, plan.redirect.eager
       and "from the start" or "once a name is asked for"))

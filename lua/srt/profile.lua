@@ -269,8 +269,8 @@ function profile.resolve(policy, ctx)
     nested = scalar(values, "allowNestedUserNamespaces", false),
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
-    backend = scalar(values, "backend", "auto"), bwrapPath = scalar(values, "bwrapPath"),
-    windows = require("srt.windows_keys").resolve(self, values),
+    backend = scalar(values, "backend", "auto"), weaker = scalar(values, "enableWeakerNestedSandbox", false),
+    bwrapPath = scalar(values, "bwrapPath"), windows = require("srt.windows_keys").resolve(values),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then

@@ -6,7 +6,6 @@
 -- name, header, any.
 -- status: "enforced"; "later": known, but refused when it asks for something; "fixed": can't be changed;
 -- "elsewhere": means something on another system or backend only; "unneeded": for parts of srt that we don't have.
--- neutral: values of a "later" key that ask for nothing besides its default, false and empty tables.
 -- presence: of a table, its being there asks for something, even when it is empty.
 
 local schema = {}
@@ -197,7 +196,7 @@ schema.root = section("A policy.", {
   }),
   limits = limits,
   strict = flag("Refuses to run where anything of the policy can't be held."),
-  enableWeakerNestedSandbox = elsewhere(flag("For bubblewrap in containers."), "only the bwrap backend reads it"),
+  enableWeakerNestedSandbox = flag("Where namespaces can't be had, takes a backend that holds less."),
   allowNestedUserNamespaces = flag("Lets the command make user namespaces."),
   enableWeakerNetworkIsolation = elsewhere(flag("trustd."), MACOS),
   allowAppleEvents = elsewhere(flag("Apple events."), MACOS),
@@ -212,9 +211,8 @@ schema.root = section("A policy.", {
     backend = node("string", "Its backend."),
     srtWin = section("Its helper.", { path = node("string", "The program.") }),
   }), "only the windows backend reads it"),
-  backend = node("enum", "How the policy is enforced.", { default = "auto", status = "later",
-    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" },
-    neutral = { namespaces = true, bwrap = true, seatbelt = true, windows = true } }),
+  backend = node("enum", "How the policy is enforced.", { default = "auto",
+    values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" } }),
   ripgrep = node("any", "srt's file search.", { status = "unneeded", why = SRT }),
   socatPath = node("any", "srt's relay.", { status = "unneeded", why = SRT }),
   seccomp = node("any", "srt's filter helper.", { status = "unneeded", why = SRT }),
@@ -260,7 +258,6 @@ function schema.is_neutral(child, value)
     return next(value) == nil and not child.presence
   end
   return value == false or (child.default ~= nil and value == child.default)
-    or (child.neutral ~= nil and child.neutral[value] == true)
 end
 
 return schema

@@ -93,6 +93,8 @@ end
 function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   local proxy, live = serve.open(loaded, sandbox, say, asSrt, reporter, plan.login)
   if not proxy then return nil, live end
+  -- On the host's loopback anybody could knock.
+  if plan.backend == "landlock" then require("srt.c.redirect").admit(sandbox, proxy) end
   local listeners = sandbox:listeners()
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do

@@ -10,32 +10,32 @@ windows_keys.DEFAULTS = { low = 60080, high = 60089, sublayer = "{5b0c8a39-6f0e-
 local MOST_PORTS = 100
 local GUID = "^{?(%x%x%x%x%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%-%x%x%x%x%x%x%x%x%x%x%x%x)}?$"
 
-local function range_of(resolver, value, out)
+local function range_of(problem, value, out)
   local low, high = value.list[1], value.list[2]
   low, high = low and math.tointeger(low.value), high and math.tointeger(high.value)
   if #value.list ~= 2 or low > high then
-    return resolver:problem(value.origin, "expected two ports, the lower one first, as in { 60080, 60089 }")
+    return problem(value.origin, "expected two ports, the lower one first, as in { 60080, 60089 }")
   elseif low < 1024 or high - low >= MOST_PORTS then
-    return resolver:problem(value.origin, ("expected ports from 1024 up, %d of them at most: the command may reach "
+    return problem(value.origin, ("expected ports from 1024 up, %d of them at most: the command may reach "
       .. "whatever listens on them"):format(MOST_PORTS))
   end
   out.low, out.high = low, high
 end
 
-local function sublayer_of(resolver, value, out)
+local function sublayer_of(problem, value, out)
   local guid = value.value:match(GUID)
   if not guid then
-    return resolver:problem(value.origin, ("%q is no GUID, such as %s"):format(value.value,
+    return problem(value.origin, ("%q is no GUID, such as %s"):format(value.value,
       windows_keys.DEFAULTS.sublayer))
   end
   out.sublayer = "{" .. guid:lower() .. "}"
 end
 
-local function account_of(resolver, value, out)
+local function account_of(problem, value, out)
   local name = value.value
   -- What NetUserAdd takes, and nothing that another program would have to quote.
   if #name > 20 or not name:find("^[%w_][%w_.-]*$") or name:find("%.$") then
-    return resolver:problem(value.origin, ("%q is no name for an account: letters, digits, _, - and ., 20 at most")
+    return problem(value.origin, ("%q is no name for an account: letters, digits, _, - and ., 20 at most")
       :format(name))
   end
   out.account = name
@@ -47,19 +47,22 @@ local function is_asked(values)
   end
 end
 
----@param resolver table of srt.profile
 ---@param values table of a policy
----@return table|nil {low, high, sublayer, account, group, helper}; nil where the policy says nothing
-function windows_keys.resolve(resolver, values)
+---@return table|nil {low, high, sublayer, account, group, helper, problems}; nil where the policy says nothing.
+--- problems: {origin, message}; they are told where a plan for Windows is made, since elsewhere nothing reads these
+function windows_keys.resolve(values)
   if not is_asked(values) then return nil end
-  local out = {}
+  local out = { problems = {} }
   for name, value in pairs(windows_keys.DEFAULTS) do out[name] = value end
+  local function problem(origin, message)
+    table.insert(out.problems, { origin = origin, message = message })
+  end
   local range = values["windows.proxyPortRange"]
-  if range then range_of(resolver, range, out) end
+  if range then range_of(problem, range, out) end
   local guid = values["windows.sublayerGuid"] or values["windows.wfpSublayerGuid"]
-  if guid then sublayer_of(resolver, guid, out) end
+  if guid then sublayer_of(problem, guid, out) end
   local account = values["windows.sandboxUser"]
-  if account then account_of(resolver, account, out) end
+  if account then account_of(problem, account, out) end
   local helper = values["windows.srtWin.path"]
   out.helper = helper and helper.value or nil
   return out

@@ -24,7 +24,8 @@ def public_copy():
     folder = tempfile.mkdtemp(prefix="srt-enforce-bin-", dir="/tmp")
     atexit.register(shutil.rmtree, folder, True)
     os.chmod(folder, 0o755)
-    for variable, default in (("SRT_LUA", "srt-lua"), ("SRT_PROBE", "spec/probe"), ("SRT_PROBER", "spec/prober")):
+    for variable, default in (("SRT_LUA", "srt-lua"), ("SRT_PROBE", "spec/probe"), ("SRT_PROBER", "spec/prober"),
+                              ("SRT_CONTAINER", "spec/container")):
         source = os.environ.get(variable, str(ROOT / "build/release" / default))
         if os.path.exists(source):
             shutil.copy(source, os.path.join(folder, os.path.basename(default)))

@@ -118,8 +118,8 @@ describe("JSON settings", function()
     assert.same({ "a.test", "a.test:443" }, list(policy, "network.allowedDomains"))
     assert.equal(3, policy.values["network.allowedDomains"].list[2].origin.line)
     assert.same({}, policy.unenforced)
-    assert.equal("enableWeakerNestedSandbox", policy.named[1].key)
-    assert.equal("ripgrep", policy.named[2].key)
+    assert.equal("ripgrep", policy.named[1].key)
+    assert.is_false(policy.values.enableWeakerNestedSandbox.value)
   end)
 end)
 
@@ -223,7 +223,7 @@ end)
 
 describe("keys that can't be held yet", function()
   local later = {
-    'backend = "seatbelt"', "limits = { loadBytes = 5 }",
+    "network = { allowAllDomains = true }", "limits = { loadBytes = 5 }",
   }
   for _, text in ipairs(later) do
     it("are listed: " .. text, function()
@@ -235,7 +235,7 @@ describe("keys that can't be held yet", function()
 
   local neutral = {
     "network = { allowUnixSockets = {}, parentProxy = {} }", 'observe = "writes"', 'observe = "none"',
-    "mandatoryDenySearchDepth = 3", 'backend = "namespaces"', 'backend = "bwrap"', "secrets = {}",
+    "mandatoryDenySearchDepth = 3", 'backend = "windows"', "secrets = {}",
     "limits = { loadInstructions = 50000000 }", "credentials = { envVars = {} }",
   }
   for _, text in ipairs(neutral) do

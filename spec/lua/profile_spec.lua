@@ -70,7 +70,7 @@ end)
 
 describe("keys that can't be held", function()
   it("stop a run, and are listed for check", function()
-    local text = 'return { backend = "seatbelt", limits = { loadBytes = 5 } }'
+    local text = 'return { network = { allowAllDomains = true }, limits = { loadBytes = 5 } }'
     local profile, problems = support.resolve(text)
     assert.is_nil(profile)
     assert.equal(2, #problems)

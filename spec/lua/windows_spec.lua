@@ -260,8 +260,8 @@ describe("what Windows can't hold", function()
     ['sublayerGuid = "x"'] = "no GUID", ['sandboxUser = "a b"'] = "no name for an account",
   } do
     it("is said of windows = { " .. text .. " }", function()
-      local _, problems = support.resolve("return { windows = { " .. text .. " } }")
-      assert.truthy(problems[1].message:find(words, 1, true), problems[1].message)
+      local found = problem("windows = { " .. text .. " }").message
+      assert.truthy(found:find(words, 1, true), found)
     end)
   end
 end)

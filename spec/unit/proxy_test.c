@@ -86,8 +86,8 @@ static void test_login(void **state)
 		"Proxy-Authorization: Basic \r\n",
 		"Proxy-Authorization: Bearer c3J0OnRvaw==\r\n",
 		"Authorization: Basic c3J0OnRvaw==\r\n",
-		"Proxy-Authorization: Basic c3J0OnRvaw==\r\n"
-		"Proxy-Authorization: Basic c3J0OnRvaw==\r\n",
+		("Proxy-Authorization: Basic c3J0OnRvaw==\r\n"
+		 "Proxy-Authorization: Basic c3J0OnRvaw==\r\n"),
 	};
 	struct fixture *f = *state;
 	int client;

@@ -6,8 +6,8 @@ compile.USAGE = [[
 usage: srt-lua compile POLICY [--backend NAME] [--json]
 
 Prints what `srt-lua run POLICY` would do here: mounts, Landlock, seccomp, environment; for bwrap its arguments as well.
-With --backend seatbelt or windows, or where the policy says so, the profile for macOS's sandbox-exec, or the plan for
-srt-win.exe as JSON.
+NAME is namespaces, bwrap or landlock; without it the policy's own counts. For seatbelt and windows, the profile for
+macOS's sandbox-exec, or the plan for srt-win.exe as JSON.
 ]]
 
 -- Compiled anywhere, run only on their own systems.
@@ -60,6 +60,15 @@ local function text_of(plan)
   plan_text.seccomp(plan, say)
   for _, variable in ipairs(plan.env) do say("env: " .. variable) end
   return table.concat(lines, "\n") .. "\n"
+end
+
+-- The plan that a run would have; or nil and what to say.
+local function plan_of(kind, facts, loaded)
+  local backend, message = require("srt.backend").get(kind)
+  if not backend then return nil, message end
+  return backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env, features = facts.features,
+    identity = require("srt.c.sandbox").identity(), binary = require("srt.c.sys").realpath("/proc/self/exe"),
+    files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
 end
 
 local function for_windows(facts)
@@ -115,11 +124,7 @@ function compile.main(args, ctx)
   elseif kind == "seatbelt" then
     plan = for_seatbelt(loaded, facts)
   elseif loaded then
-    local backend = require("srt.backend").get(kind)
-    plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
-      features = facts.features, identity = require("srt.c.sandbox").identity(),
-      binary = require("srt.c.sys").realpath("/proc/self/exe"),
-      files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
+    plan, message = plan_of(kind, facts, loaded)
   end
   if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then

@@ -39,27 +39,43 @@ local function status_of(ctx, command, kind, value)
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end
 
--- The plan of a policy that was loaded; or nil and what to say.
-local function plan_of(options, facts, temp, identity, loaded, folders)
-  local tls = loaded.profile.network.tls
-  local files, why
+-- What plan and environment need besides the policy, made once.
+local function equip(facts, loaded)
+  local tls, why = loaded.profile.network.tls, nil
   if tls then
     loaded.tls, why = require("srt.termination").make(tls, facts.env)
-    if not loaded.tls then return nil, why end
-    files, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
-    if not files then return nil, "network.tlsTerminate: " .. why end
+    if not loaded.tls then return why end
+    loaded.bundles, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
+    if not loaded.bundles then return "network.tlsTerminate: " .. why end
   end
-  local backend = require("srt.backend").get(options.backend or loaded.profile.backend)
-  local plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, stateFolders = folders,
-    env = facts.env, tempDir = temp, features = facts.features, identity = identity, keepFds = options.keep,
-    binary = sys.realpath("/proc/self/exe"), brief = true, ready = require("srt.c.sandbox").ready, files = files })
+  if loaded.profile.credentials.active then
+    loaded.vault, why = require("srt.secrets").open(loaded.profile, facts.env)
+  end
+  return why
+end
+
+-- The plan of a policy that was loaded; or nil and what to say.
+local function plan_of(options, loaded, name, identity)
+  local facts, profile = loaded.facts, loaded.profile
+  local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
+    table.move(options.publish, 1, #options.publish, 1, {}))
+  local backend = require "srt.backend"
+  local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
+    stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
+    identity = identity, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
+    ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
     or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
   if message then return nil, message end
-  table.move(loaded.profile.network.publish, 1, #loaded.profile.network.publish, #options.publish + 1, options.publish)
-  message = #options.publish > 0 and require("srt.publish").check(options.publish, plan)
+  message = publish[1] and require("srt.publish").check(publish, plan)
   if message then return nil, message end
-  plan.argv = options.command
+  if profile.strict and backend.lacks(plan)[1] then
+    return nil, ("strict = true: nothing was run, since the backend %s does not hold all of the policy"):format(name)
+  elseif profile.strict and not (plan.landlock and plan.scopeSignals) then
+    return nil, "strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
+      .. "and no allowNestedUserNamespaces)"
+  end
+  plan.argv, plan.publish = options.command, publish
   if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
   return plan
 end
@@ -100,18 +116,20 @@ local function sweep(ctx, folder)
   end
 end
 
+-- The status; or nil and why namespaces can't be had.
 local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
-  local published, ok, proxy, live, message
-  if #options.publish > 0 then
-    published, message = require("srt.publish").listen(options.publish)
+  local published, ok, proxy, live, message, unavailable
+  if #plan.publish > 0 then
+    published, message = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, message) end
   end
-  ok, message = sandbox:start(plan)
+  ok, message, unavailable = sandbox:start(plan)
+  if unavailable then return nil, message end
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
     proxy, live = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
     if not proxy then return fail(ctx, live) end
-    message = published and require("srt.publish").start(options.publish, published, sandbox, proxy)
+    message = published and require("srt.publish").start(plan.publish, published, sandbox, proxy)
     if message then return fail(ctx, message) end
   end
   local updates
@@ -135,9 +153,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   return status_of(ctx, options.command[1], kind, value)
 end
 
--- Everything that must be known before the sandbox is built: plan, loaded policy
--- and state folders; or nil and what to say.
-local function prepare(ctx, options, sandbox)
+-- Everything that must be known before a plan is made: the loaded policy with facts, temp (the run's temporary
+-- directory) and folders (for its state); or nil and what to say.
+local function prepare(ctx, options)
   local message = require("srt.descriptors").absent(options.keep)
     or options.controlFd and require("srt.updates").check(options) or nil
   if message then return nil, ours(message) end
@@ -156,7 +174,6 @@ local function prepare(ctx, options, sandbox)
     if not file then tell(ctx, { plain }, "warning: ") end
     options.violations = file or "none"
   end
-  local begun = sys.clock()
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil })
@@ -169,19 +186,10 @@ local function prepare(ctx, options, sandbox)
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
   end
-  if loaded.profile.credentials.active then
-    loaded.vault, message = require("srt.secrets").open(loaded.profile, facts.env)
-  end
+  message = equip(facts, loaded)
   if message then return nil, ours(message) end
-  local plan
-  plan, message = plan_of(options, facts, temp, sandbox:identity(), loaded, folders)
-  if not plan then return nil, ours(message) end
-  if loaded.profile.strict and not (plan.landlock and plan.scopeSignals) then
-    return nil, ours("strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
-      .. "and no allowNestedUserNamespaces)")
-  end
-  loaded.took, loaded.facts = sys.clock() - begun, facts
-  return plan, loaded, folders
+  loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
+  return loaded
 end
 
 --- Runs the command.
@@ -202,35 +210,63 @@ function run.main(args, ctx)
   return run.start(options, ctx)
 end
 
---- A run, from what options ask for.
----@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy; given = of
---- session.resolve
----@param ctx table failed = the exit status of failures of our own, where it isn't the usual one
----@return integer exit status
-function run.start(options, ctx)
-  local sandbox, message = require("srt.c.sandbox").begin()
-  if not sandbox then return fail(ctx, message) end
-  local plan, loaded, folders = prepare(ctx, options, sandbox)
-  if not plan then
-    sandbox:close()
-    ctx.err(loaded)
-    return ctx.failed or FAILED
-  end
+-- By one backend: the status; or nil and why namespaces can't be had.
+local function attempt(ctx, options, sandbox, loaded, name, why)
+  local plan, message = plan_of(options, loaded, name, sandbox:identity())
+  if not plan then return fail(ctx, message) end
+  loaded.took = sys.clock() - loaded.begun
+  tell(ctx, require("srt.backend").told(plan, why), "warning: ")
   local say
   if options.debug then
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
   local state
-  state, message = open_state(folders, loaded, plan)
+  state, message = open_state(loaded.folders, loaded, plan)
+  if not state then return fail(ctx, message) end
   local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
-  reporter.folder, reporter.debug = state and state.handle.folder, say
+  reporter.folder, reporter.debug = state.handle.folder, say
   if options.learner then options.learner:listen(reporter) end
-  local status = state and execute(ctx, options, sandbox, loaded, plan, say, reporter) or fail(ctx, message)
+  local status, unavailable = execute(ctx, options, sandbox, loaded, plan, say, reporter)
   sandbox:close()
-  if state then close_state(ctx, state, reporter) end
+  close_state(ctx, state, reporter)
   ctx.err(reporter:close(ctx.tty))
-  return status
+  return status, unavailable
+end
+
+--- A run, from what options ask for.
+---@param options table as srt.run_options reads them; learner = of srt.learner, which has the policy; given = of
+--- session.resolve
+---@param ctx table failed = the exit status of failures of our own, where it isn't the usual one
+---@return integer exit status
+function run.start(options, ctx)
+  local begin, backend = require("srt.c.sandbox").begin, require "srt.backend"
+  local sandbox, message = begin()
+  if not sandbox then return fail(ctx, message) end
+  local begun = sys.clock()
+  local loaded, text = prepare(ctx, options)
+  local names
+  if loaded then
+    loaded.begun = begun
+    names, message = backend.candidates(loaded.profile, loaded.facts.features)
+  end
+  if not names then
+    sandbox:close()
+    ctx.err(text or ours(message))
+    return ctx.failed or FAILED
+  end
+  local status, why
+  for _, name in ipairs(names) do
+    if name == "landlock" then
+      sandbox:close()
+      sandbox, message = begin(true)
+      if not sandbox then return fail(ctx, message) end
+    end
+    status, why = attempt(ctx, options, sandbox, loaded, name, why)
+    sandbox:close()
+    if status then return status end
+  end
+  return fail(ctx, backend.refused(loaded.profile, loaded.facts.features, why))
 end
 
 return run

@@ -1,0 +1,252 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Profile → plan without namespaces: paths by Landlock, the rest by seccomp and an agent.
+--
+-- Landlock only allows: what is allowed at a folder holds for all below it. So a denial inside of something allowed
+-- is told by allowing its siblings one by one, as they are when the run starts, and all the way up. What is made in
+-- such a folder later is allowed nothing, and where nothing may be written below, nothing may be made beside it.
+local decide = require "srt.decide_path"
+local namespaces = require "backends.namespaces"
+local sys = require "srt.c.sys"
+
+local landlock = {}
+
+-- The letters of struct landlock_path (core/plan.h), as bits.
+local X, R, L, W, M, I = 1, 2, 4, 8, 16, 32
+local LETTERS = { [X] = "x", [R] = "r", [L] = "l", [W] = "w", [M] = "m", [I] = "i" }
+local READ, WRITE = X | R | L, X | R | L | W | M
+local MOST = 50000
+
+-- Of the host's /dev a command has these. Not /dev/pts and /dev/shm: they are those of all the user's programs.
+local DEVICES = { "null", "zero", "full", "random", "urandom", "tty" }
+
+--- What each ABI of Landlock adds; without it, what is not held. `held` says by what it is held instead.
+landlock.ABI = {
+  { abi = 2, lacks = "renaming and linking between two folders always fails (EXDEV)", stricter = true },
+  { abi = 3, lacks = "truncate(2) always fails, and so does opening a file for reading with O_TRUNC", stricter = true },
+  { abi = 4, lacks = "TCP is held by the filter and the agent alone, and nothing can be bound", held = true },
+  { abi = 5, lacks = "ioctl(2) on devices that may be opened", held = true },
+  { abi = 6, lacks = "signals: a command can end the user's other programs, srt-lua included" },
+  { abi = 7, lacks = "nothing: it adds reports for administrators" , held = true },
+}
+
+--- What no ABI holds, and a user should know.
+landlock.OPEN = {
+  "processes: they see the host's in /proc; what a daemon outside starts for them goes on when the run ends",
+  "names: modes, times, owners and extended attributes of files can be read everywhere, and changed where the user "
+    .. "owns the file",
+  "a folder with something denied in it is fixed: what is new there can't be read, and where a write is denied "
+    .. "nothing can be made, renamed or removed directly in the folders above it",
+}
+
+local function letters(mask)
+  local text = ""
+  for _, bit in ipairs { X, R, L, W, M, I } do
+    if mask & bit ~= 0 then text = text .. LETTERS[bit] end
+  end
+  return text
+end
+
+-- The tree of all paths at which something changes. Each node: own = what is allowed there, up = what may be allowed
+-- above it, kids by name.
+local function new_node() return { kids = {} } end
+
+local function node_at(root, path)
+  local node = root
+  for part in path:gmatch("[^/]+") do
+    node.kids[part] = node.kids[part] or new_node()
+    node = node.kids[part]
+  end
+  return node
+end
+
+local function put(root, path, own, up)
+  local node = node_at(root, path)
+  node.own = node.own and node.own & own or own
+  node.up = (node.up or ~0) & (up or own)
+end
+
+-- A protected name that is missing is looked for when the run has ended, as where no placeholder can stand.
+local function left_to_scan(rules, path)
+  local entry = rules.placeholders[path]
+  return entry ~= nil and entry.builtin ~= nil
+end
+
+local function add_point(root, rules, path)
+  local read, write = rules:holds(path)
+  local own = write and WRITE or read and READ or 0
+  local masked = rules.masked[path]
+  if masked and masked.entry.credential then own = 0 end
+  local up = own
+  -- The name of a file is no secret, and in a file nothing is made; but it is to stay.
+  if rules.types[path] ~= "dir" or rules.placeholders[path] then up = up | L end
+  if rules.pinned[path] or path == rules.tempDir then up = up & ~M end
+  put(root, path, own, up)
+end
+
+local function tree_of(rules)
+  local root = new_node()
+  for _, path in ipairs(rules:points()) do
+    if not (decide.own(path) or left_to_scan(rules, path)) then add_point(root, rules, path) end
+  end
+  for path, masked in pairs(rules.masked) do
+    if masked.entry.credential and not decide.own(path) then add_point(root, rules, path) end
+  end
+  local top = rules:at("/")
+  root.own = root.own or top.write and WRITE or top.read and READ or 0
+  root.up = root.own
+  put(root, "/proc", READ)
+  put(root, "/dev", L)
+  for _, name in ipairs(DEVICES) do put(root, "/dev/" .. name, L | R | W | I) end
+  return root
+end
+
+-- What may be said of all that is at a node and below; answers what may be said above it.
+local function common(node, above)
+  local own = node.own or above
+  local kids = ~0
+  for _, kid in pairs(node.kids) do kids = kids & common(kid, own) end
+  node.all = own & kids
+  return (node.up or own) & kids
+end
+
+local Compiler = {}
+Compiler.__index = Compiler
+
+function Compiler:allow(path, mask)
+  if mask == 0 then return end
+  if #self.paths == MOST then
+    error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or whole folders"):format(MOST) })
+  end
+  self.paths[#self.paths + 1] = { path = path, access = letters(mask) }
+end
+
+local function child_of(path, name) return path == "/" and "/" .. name or path .. "/" .. name end
+
+-- given: what is allowed above already, and so here.
+function Compiler:emit(path, node, above, given)
+  local own = node.own or above
+  self:allow(path, node.all & ~given)
+  given = given | node.all
+  if next(node.kids) == nil then return end
+  local names = {}
+  -- Only where something is left to give is it asked who is there.
+  for _, name in ipairs(own & ~given ~= 0 and sys.readdir(path) or {}) do
+    if not node.kids[name] then names[#names + 1] = name end
+  end
+  for name in pairs(node.kids) do names[#names + 1] = name end
+  table.sort(names)
+  if own & M & ~given ~= 0 then self.fixed[#self.fixed + 1] = path end
+  for _, name in ipairs(names) do
+    local kid = node.kids[name]
+    if kid then
+      self:emit(child_of(path, name), kid, own, given)
+    else
+      self:allow(child_of(path, name), own & ~given)
+    end
+  end
+end
+
+--- What Landlock is told.
+---@param rules table from srt.decide_path
+---@return {path: string, access: string}[]? paths
+---@return string[]|string fixed folders that may be written and in which nothing can be made; or why not
+function landlock.paths(rules)
+  local self = setmetatable({ paths = {}, fixed = {} }, Compiler)
+  local root = tree_of(rules)
+  common(root, 0)
+  local ok, problem = pcall(self.emit, self, "/", root, 0, 0)
+  if ok then return self.paths, self.fixed end
+  if type(problem) == "table" then return nil, problem.reason end
+  error(problem, 0)
+end
+
+-- What can't be had without namespaces, and is more than a denial.
+local function refusals(profile, ctx)
+  local abi, unix = ctx.features.landlock, profile.unix.all
+  if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
+  if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
+  if profile.network.tls then return "network.tlsTerminate needs files that only mounts can show" end
+  if profile.filesystem.createGuard == "supervisor" then return "filesystem.createGuard \"supervisor\" is not there" end
+  if profile.callbacks.decideOpen[1] then return "filesystem.decideOpen is not there" end
+  if profile.nested then return "allowNestedUserNamespaces is not there" end
+  if unix and abi < 4 then
+    return "allowAllUnixSockets needs Landlock ABI 4 (Linux 6.7), or a socket could be made one of TCP"
+  end
+end
+
+--- What a run does not hold, and what it holds otherwise than elsewhere.
+---@param plan table
+---@return string[]
+function landlock.lacks(plan)
+  local list = {}
+  for _, row in ipairs(landlock.ABI) do
+    if row.abi > plan.abi and not row.held then list[#list + 1] = row.lacks end
+  end
+  table.move(landlock.OPEN, 1, #landlock.OPEN, #list + 1, list)
+  for _, text in ipairs(plan.notes or {}) do list[#list + 1] = text end
+  return list
+end
+
+local function notes_of(profile, rules, fixed)
+  local list = {}
+  if fixed[1] then
+    list[1] = ("nothing can be made, renamed or removed directly in %s%s"):format(table.concat(fixed, ", ", 1,
+      math.min(#fixed, 5)), #fixed > 5 and (" and %d more folders"):format(#fixed - 5) or "")
+  end
+  local missing
+  for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
+  if missing then
+    list[#list + 1] = "protected names that are missing can be made; what is found when the run has ended is put aside"
+  end
+  for path, masked in pairs(rules.masked) do
+    if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
+  end
+  if profile.unix.allowed[1] and not profile.unix.all then
+    list[#list + 1] = "network.allowUnixSockets allows nothing: sockets can't be told apart by path"
+  end
+  if profile.network.transparent then
+    list[#list + 1] = "programs that ignore the proxy's variables reach nothing"
+  end
+  list[#list + 1] = "denied reads and writes are not reported"
+  return list
+end
+
+--- Compiles a profile to a plan.
+---@param profile table from srt.profile
+---@param rules table from srt.decide_path
+---@param ctx table as for backends.namespaces
+---@return table? plan
+---@return string? reason
+function landlock.compile(profile, rules, ctx)
+  local refused = refusals(profile, ctx)
+  if refused then return nil, "backend \"landlock\": " .. refused end
+  local abi, unix = ctx.features.landlock, profile.unix.all
+  local plan = { backend = "landlock", cwd = ctx.cwd, tempDir = rules.tempDir, keepFds = ctx.keepFds or {}, abi = abi,
+    mounts = {}, files = {}, placeholders = {}, writable = {}, landlock = true, scopeSignals = abi >= 6,
+    allSockets = unix }
+  for name, value in pairs(ctx.identity) do plan[name] = value end
+  local fixed
+  plan.paths, fixed = landlock.paths(rules)
+  if not plan.paths then return nil, "backend \"landlock\": " .. fixed end
+  for _, rule in ipairs(plan.paths) do
+    if rule.access:find("w", 1, true) then plan.writable[#plan.writable + 1] = rule.path end
+  end
+  local message
+  plan.listen, message = namespaces.listen(profile)
+  if not plan.listen then return nil, message end
+  local agent = plan.listen[1] ~= nil or unix
+  local options = { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals, bare = abi,
+    agent = agent }
+  plan.seccomp = require("backends.seccomp").rules(options)
+  if agent then
+    plan.notify = require("backends.seccomp").notified { lead = true, makes = true }
+    if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
+  end
+  local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
+  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
+    plan.listen)
+  plan.notes = notes_of(profile, rules, fixed)
+  return plan
+end
+
+return landlock

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sandbox without namespaces: Landlock, seccomp and an agent hold it. */
+#include "core/bare.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/agent.h"
+#include "core/bare_agent.h"
+#include "core/init.h"
+#include "core/landlock_paths.h"
+#include "core/seccomp.h"
+#include "core/setup.h"
+#include "core/system.h"
+
+static void close_inherited(const struct plan *plan, int control, int setup)
+{
+	int keep[64] = { control, setup };
+	size_t count = 2;
+
+	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
+		keep[count++] = plan->keep_fds[i];
+	sys_close_all_but(3, keep, count);
+}
+
+static int set_up(const struct plan *plan, int control, int setup,
+		  struct bare_agent *agent, struct confinement *confinement,
+		  struct failure *failure)
+{
+	int fd, error;
+
+	if (setup_await(setup, MESSAGE_GO, &fd))
+		return failure_set(failure, EPROTO, "unexpected message");
+	close_inherited(plan, control, setup);
+	error = setup_hold(plan, failure);
+	if (!error)
+		error = setup_listen(plan, control, agent->ports, failure);
+	if (!error)
+		error = setup_enter(plan, failure);
+	if (!error)
+		error = landlock_paths_build(plan, &confinement->ruleset,
+					     failure);
+	if (!error)
+		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
+				    &confinement->filter, failure);
+	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		error = failure_set(failure, errno, "cannot hide");
+	return error;
+}
+
+/* Of the two only the command's side keeps the command's descriptors. */
+static int part(struct confinement *confinement, struct bare_agent *agent,
+		int control, struct failure *failure)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return failure_set(failure, errno, "cannot make a socket");
+	agent->init = fork();
+	if (agent->init < 0)
+		return failure_set(failure, errno, "cannot fork");
+	if (agent->init) {
+		close(pair[1]);
+		close(control);
+		bare_agent_run(agent, pair[0]);
+	}
+	close(pair[0]);
+	if (agent_is_told(&confinement->plan->notified))
+		confinement->agent = pair[1];
+	else
+		close(pair[1]);
+	/* Whoever its parent leaves behind is ours, and ends with us. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return failure_set(failure, errno, "cannot be a subreaper");
+	init_run(confinement, control);
+}
+
+_Noreturn void bare_run(const struct shared *shared, int control, int setup)
+{
+	static struct bare_agent agent;
+	struct confinement confinement = {
+		.plan = &shared->plan,
+		.caller = &shared->caller,
+		.ruleset = -1,
+		.masks = -1,
+		.led = LED_NOT,
+		.watch = -1,
+		.agent = -1,
+	};
+	struct message message = { .kind = MESSAGE_FAILED };
+	int error;
+
+	prctl(PR_SET_NAME, "srt-lua-init");
+	/* The command gets the plan's. */
+	sys_forget_environment();
+	agent.plan = &shared->plan;
+	error = set_up(&shared->plan, control, setup, &agent, &confinement,
+		       &message.failure);
+	if (!error) {
+		close(setup);
+		error = part(&confinement, &agent, control, &message.failure);
+	}
+	if (!message.failure.text[0])
+		failure_set(&message.failure, -error, "set-up failed");
+	(void)sys_send(control, &message, sizeof(message), NULL, 0);
+	_exit(1);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent of a sandbox without namespaces: all that connects is its work. */
+#include "core/bare_agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/agent.h"
+#include "core/bare_calls.h"
+#include "core/command.h"
+#include "core/system.h"
+
+/* Returns the listener, once the command's process has sent it. */
+static int take_listener(struct bare_agent *agent, int socket)
+{
+	int listener = -1, error;
+	size_t count = 1;
+	char word;
+
+	if (sys_receive(socket, &word, sizeof(word), &listener, &count) <= 0 ||
+	    !count)
+		return -1;
+	error = notify_open(&agent->notify, listener);
+	(void)sys_send(socket, &error, sizeof(error), NULL, 0);
+	return error ? -1 : listener;
+}
+
+/* It holds no capability that the command has not, and nothing of its own. */
+static int settle(const struct plan *plan, int socket)
+{
+	sys_close_all_but(0, &socket, 1);
+	prctl(PR_SET_NAME, AGENT_NAME);
+	(void)setpgid(0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	return caps_set(plan->id.caps);
+}
+
+_Noreturn void bare_agent_run(struct bare_agent *agent, int socket)
+{
+	int error = settle(agent->plan, socket);
+	struct pollfd fds[] = { { .events = POLLIN },
+				{ .fd = socket, .events = POLLIN },
+				{ .fd = -1, .events = POLLIN } };
+
+	fds[0].fd = (int)syscall(SYS_pidfd_open, agent->init, 0);
+	if (error || fds[0].fd < 0)
+		_exit(1);
+	for (;;) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			_exit(1);
+		/* The janitor sees to all that is left. */
+		if (fds[0].revents)
+			_exit(0);
+		if (fds[1].revents) {
+			fds[2].fd = take_listener(agent, socket);
+			fds[1].fd = -1;
+			close(socket);
+		}
+		if (fds[2].revents & POLLIN) {
+			error = notify_receive(&agent->notify);
+			if (!error)
+				bare_serve(agent);
+		} else if (fds[2].revents) {
+			fds[2].fd = -1; /* nobody is left to be notified */
+		}
+	}
+}
