@@ -192,9 +192,8 @@ class Policies(BadInput):
     @as_everyone
     def test_what_can_not_be_held_yet_is_refused(self):
         self.not_held("""return {
-            backend = "seatbelt",
             credentials = { envVars = { { name = "X", mode = "mask", extract = "a(b)" } } },
-        }""", "backend", "credentials.envVars")
+        }""", "credentials.envVars")
         got = self.run_srt(["run", self.write("s.json", '{"ripgrep": {"command": "rg"}}'), "--", "echo", "ran"])
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 

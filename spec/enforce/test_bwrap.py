@@ -145,6 +145,13 @@ class Bwrap(Case):
                 self.assertFalse(os.path.exists(self.path("out/c/d/x")))
         self.assertEqual(([], []), (self.leftovers(), self.state()))
 
+    @as_everyone
+    def test_with_the_create_guard(self):
+        """Its agent wants a filter that PID 1 must not be under yet."""
+        got = self.run_sh("mkdir -p a/b && mkdir a/b/.envrc || echo guarded",
+                          self.bwrap('allowWrite = { "." }, createGuard = "supervisor"'))
+        self.assertEqual((0, "guarded\n"), (got.code, got.out), got)
+
     def test_what_is_printed_and_what_is_refused(self):
         policy = self.policy(self.bwrap('allowWrite = { "." }'))
         got = self.run_srt(["compile", policy, "--json"])
