@@ -16,7 +16,8 @@ local LINKS = { { "ptmx", "pts/ptmx" }, { "fd", "/proc/self/fd" }, { "stdin", "/
 local CAPABILITIES = { "SYS_ADMIN", "NET_ADMIN", "NET_BIND_SERVICE", "SYS_PTRACE", "SETPCAP" }
 -- What PID 1 and the agent call themselves; the command's own filter refuses it as always.
 local OURS = { mount = true, umount = true, umount2 = true, move_mount = true, open_tree = true, mount_setattr = true,
-  fsopen = true, fsconfig = true, fsmount = true, clone3 = true, socket = true, openat2 = true }
+  fsopen = true, fsconfig = true, fsmount = true, clone3 = true, socket = true, openat2 = true,
+  landlock_create_ruleset = true, landlock_add_rule = true, landlock_restrict_self = true }
 
 --- Where the arguments show the masks until PID 1 has hidden them (BWRAP_MASKS in core/bwrap.h).
 bwrap.MASKS = "/dev/srt-masks"

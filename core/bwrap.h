@@ -48,6 +48,20 @@ pid_t bwrap_clone(const struct shared *shared, int host, int control,
 int bwrap_masks(const struct plan *plan, struct failure *failure);
 
 /**
+ * bwrap_note() - note what the plan's binds are to show
+ * Context: janitor; all of it is there, and bubblewrap has not begun.
+ * Return: 0, or -errno with @failure filled (ELOOP: a link is on the way).
+ */
+int bwrap_note(struct plan *plan, struct failure *failure);
+
+/**
+ * bwrap_verify() - does every step show what it is to show, at its target?
+ * Context: PID 1, the root is made.
+ * Return: 0, or -errno with @failure filled.
+ */
+int bwrap_verify(const struct plan *plan, int masks, struct failure *failure);
+
+/**
  * bwrap_await() - until PID 1 is there, or bubblewrap has failed
  * @pidfd: of bubblewrap
  * @init: filled with PID 1's number as we see it

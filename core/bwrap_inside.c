@@ -140,6 +140,8 @@ int bwrap_root(const struct plan *plan, int *masks, struct failure *failure)
 				   "cannot complete the root that bubblewrap "
 				   "has made");
 	error = remount_links(plan, *masks, failure);
+	if (!error)
+		error = bwrap_verify(plan, *masks, failure);
 	if (error)
 		return error;
 	dev = sys_open_tree(AT_FDCWD, "/dev", 0);

@@ -193,6 +193,8 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 	int error = bwrap_masks(&janitor->shared->plan, failure);
 
 	if (!error)
+		error = bwrap_note(&janitor->shared->plan, failure);
+	if (!error)
 		error = hand_on(janitor, MESSAGE_MAPS, -1);
 	return error ? error
 		     : bwrap_await(&janitor->bwrap, janitor->pidfd,

@@ -61,6 +61,8 @@ struct mount_slot {
  * @target: path in the new root; must exist there
  * @directory: what @target is; MOUNT_MASK takes the like
  * @read_only: MOUNT_BIND
+ * @device: MOUNT_BIND by bubblewrap: what @source was (bwrap_note())
+ * @inode: likewise
  * @slots: MOUNT_SCAFFOLD
  * @content: MOUNT_CONTENT; the target is a file
  */
@@ -70,6 +72,8 @@ struct mount_step {
 	const char *target;
 	bool directory;
 	bool read_only;
+	uint64_t device;
+	uint64_t inode;
 	struct mount_slot *slots;
 	size_t slot_count;
 	struct mount_content content;

@@ -5,16 +5,20 @@ local sys = require "srt.c.sys"
 
 local bubblewrap = {}
 
+---@return string|nil real
+---@return string|nil path
 local function executable(path)
   local real = sys.realpath(path)
   local st = real and sys.stat(real)
-  return st and st.type == "file" and st.mode & tonumber("111", 8) ~= 0 and real or nil
+  if st and st.type == "file" and st.mode & tonumber("111", 8) ~= 0 then return real, path end
 end
 
 local function on_path(search)
   for folder in (search or "/usr/bin:/bin"):gmatch("[^:]+") do
-    local real = folder:sub(1, 1) == "/" and executable(folder .. "/bwrap")
-    if real then return real end
+    if folder:sub(1, 1) == "/" then
+      local real, path = executable(folder .. "/bwrap")
+      if real then return real, path end
+    end
   end
 end
 
@@ -22,13 +26,23 @@ end
 local function bwrap_program(profile, rules, env)
   local given = profile.bwrapPath
   if given and given:sub(1, 1) ~= "/" then return nil, "bwrapPath: an absolute path is expected, not " .. given end
-  local real = given and executable(given) or not given and on_path(env.PATH)
-  if not real then
+  local real, path
+  if given then
+    real, path = executable(given)
+  else
+    real, path = on_path(env.PATH)
+  end
+  if not real or not path then
     return nil, ("backend = \"bwrap\": %s; install bubblewrap (apt-get install bubblewrap), set bwrapPath, or choose "
       .. "backend = \"namespaces\""):format(given and given .. " is no program" or "there is no bwrap on PATH")
   end
   if rules:at(real).write then
     return nil, ("backend = \"bwrap\": the command could replace %s; deny writing there, or set bwrapPath"):format(real)
+  end
+  local link = paths.movable(path, rules)
+  if link then
+    return nil, ("backend = \"bwrap\": %s is reached through the symbolic link %s, which the command could replace; "
+      .. "set bwrapPath = %q"):format(path, link, real)
   end
   return real
 end

@@ -91,4 +91,35 @@ function descriptors.check(keep, rules, plan)
   end
 end
 
+local WRITABLE = { fifo = true, file = true, sock = true }
+
+-- Where the command could open a FIFO, or write the file for the next run; nil where it can't.
+local function within_reach(info, rules, plan)
+  local named = (info.type == "fifo" or info.type == "file") and info.path:sub(1, 1) == "/"
+  if not named then return nil end
+  if info.nlink > 1 then return "it has more names than one" end
+  local open = rules:at(info.path).write or info.type == "fifo" and open_to_writing(info.path, plan)
+  return open and info.path .. " can't be protected from the command's writing; use a pipe" or nil
+end
+
+--- Could the command write what srt-lua is told by a descriptor? Whoever has one end of a pipe can open the other.
+---@param fd integer of --control-fd
+---@param keep integer[]
+---@param rules table from srt.decide_path
+---@param plan table
+---@return string? reason why the run is refused
+function descriptors.control(fd, keep, rules, plan)
+  local info = sys.fdinfo(fd)
+  local why = within_reach(info, rules, plan)
+  local fds = { 0, 1, 2 }
+  table.move(keep, 1, #keep, 4, fds)
+  for _, other in ipairs(fds) do
+    local held = WRITABLE[info.type] and sys.fdinfo(other)
+    if held and held.dev == info.dev and held.ino == info.ino then
+      why = ("the command has the same %s as %s"):format(info.type == "fifo" and "pipe" or info.type, name_of(other))
+    end
+  end
+  return why and ("--control-fd %d can't be used: %s"):format(fd, why)
+end
+
 return descriptors

@@ -218,4 +218,14 @@ function paths.resolver(entries)
   end
 end
 
+---A symbolic link on the way to a path, or in its place, that a command could make lead elsewhere.
+---@param path string absolute
+---@param rules table of srt.decide_path
+---@return string|nil link
+function paths.movable(path, rules)
+  for _, link in ipairs(paths.resolve(path).links) do
+    if rules:at(paths.parent(link.path)).write then return link.path end
+  end
+end
+
 return paths

@@ -41,6 +41,7 @@ protected.NAMES = {
   { ".ssh/config", "ssh runs the programs it names", where = "home" },
   { ".ssh/rc", "sshd runs it at login", where = "home" },
   { ".ssh/environment", "sshd takes variables from it", where = "home" },
+  { ".srt-settings.json", "the next sandbox takes its settings from it", where = "home" },
   { ".pam_environment", "login takes variables from it", where = "home" },
   { ".xprofile", LOGIN, where = "home" }, { ".xinitrc", LOGIN, where = "home" },
   { ".xsession", LOGIN, where = "home" }, { ".xsessionrc", LOGIN, where = "home" },

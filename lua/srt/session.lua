@@ -93,15 +93,6 @@ local function sort_notes(profile, rules)
   end
 end
 
--- A link on the way to the policy, where the command may write, could be made to
--- lead to another one.
-local function movable_link(facts, path, rules)
-  local absolute = path:sub(1, 1) == "/" and path or facts.cwd .. "/" .. path
-  for _, link in ipairs(paths.resolve(absolute).links) do
-    if rules:at(paths.parent(link.path)).write then return link.path end
-  end
-end
-
 -- The real path of a policy, or nil and what is wrong with it.
 local function policy_file(path)
   local real, message = sys.realpath(path)
@@ -186,7 +177,7 @@ function session.load(facts, path, options)
     profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away "
       .. "inside a namespace of its own, so names inside allowWrite can be replaced there"
   end
-  local link = real and movable_link(facts, path, rules)
+  local link = real and paths.movable(path:sub(1, 1) == "/" and path or facts.cwd .. "/" .. path, rules)
   if link then
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))

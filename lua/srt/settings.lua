@@ -82,7 +82,8 @@ end
 ---@return string|nil reason
 function settings.find(facts, named)
   local path = named or paths.join(facts.home or "/", ".srt-settings.json")
-  if not named and not sys.lstat(path) then
+  -- A run holds its place, where a command may write in the home directory.
+  if not named and require("srt.places").was(path) then
     return { value = {}, base = settings.defaults(facts, {}) }, "(no settings)"
   end
   local text, why, code = sys.readfile(path, MAX_BYTES)

@@ -565,6 +565,25 @@ class Surroundings(BadInput):
                     print("10,000 paths in %s: %.2f s" % (name, took), flush=True)
         self.assertEqual([], self.leftovers())
 
+    def test_names_that_would_draw(self):
+        """A folder of anybody's has names that a terminal would take for more than names."""
+        odd = self.path("w", "e\x1b[31m\nsrt-lua: forged")
+        for name in (".vscode", ".git/hooks"):
+            os.makedirs(os.path.join(odd, name))
+        os.symlink("/nowhere", os.path.join(odd, "link"))
+        policy = self.policy('{ filesystem = { allowWrite = { "%s" }, denyRead = { "%s/e*" } } }' % (self.w, self.w))
+        runs = [self.run_srt(["compile", policy], cwd=odd), self.run_srt(["run", policy, "--debug", "--", "true"], cwd=odd),
+                self.run_srt(["run", policy, "--", os.path.join(odd, "link")]),
+                self.run_srt(["run", policy, "--violations", os.path.join(odd, "link", "x"), "--", "true"]),
+                self.run_srt(["run", policy, "--", "true"], cwd=odd, env={"TMPDIR": os.path.join(odd, "none")})]
+        folder = os.open(odd, os.O_RDONLY)
+        runs.append(self.run_srt(["run", policy, "--", "true"], stdin=folder))
+        os.close(folder)
+        for got in runs:
+            self.assertIn("forged", got.out + got.err)
+            self.assertNotIn("\x1b", got.out + got.err)
+            self.assertNotIn("\nsrt-lua: forged", got.out + got.err)
+
     @as_everyone
     def test_nothing_is_left(self):
         before = {name for name in os.listdir("/tmp") if name.startswith("srt-lua-")}

@@ -110,18 +110,47 @@ class Bwrap(Case):
         fails = self.write("fails", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n", 0o755)
         mute = self.write("mute", "#!/bin/sh\nexit 0\n", 0o755)
         inside = self.write("w/bwrap", "#!/bin/sh\nexit 0\n", 0o755)
+        os.mkdir(self.path("w/bin"))
+        os.symlink(mute, self.path("w/bin/bwrap"))
         for path, said in (("/nowhere/bwrap", r"/nowhere/bwrap is no program; install bubblewrap"),
                            (fails, r"No permissions to create new namespace; look whether .*another backend"),
                            (mute, r"bubblewrap does not start"), ("bwrap", r"bwrapPath: an absolute path"),
-                           (inside, r"the command could replace \S+/w/bwrap")):
+                           (inside, r"the command could replace \S+/w/bwrap"),
+                           (self.path("w/bin/bwrap"), r"through the symbolic link \S+/w/bin/bwrap")):
             policy = self.bwrap('allowWrite = { "." }', 'bwrapPath = "%s",' % path)
             got = self.run_srt(["touch", "ran"], policy)
             self.assertEqual((125, ""), (got.code, got.out), got)
             self.assertRegex(got.err, said)
+        got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": self.path("w/bin")})
+        self.assertRegex(got.err, r"through the symbolic link \S+/w/bin/bwrap")
         got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": "/nowhere"})
         self.assertEqual(125, got.code, got)
         self.assertIn("there is no bwrap on PATH; install bubblewrap", got.err)
-        self.assertEqual((["bwrap"], [], []), (os.listdir(self.w), self.leftovers(), self.state()))
+        self.assertEqual((["bin", "bwrap"], [], []), (sorted(os.listdir(self.w)), self.leftovers(), self.state()))
+
+    def test_what_is_replaced_while_bubblewrap_begins(self):
+        """It takes paths: a link that another command makes meanwhile would lead its mounts elsewhere."""
+        real = need("bwrap")
+        for name, lists in (("writes", 'allowWrite = { "a/b/d" }'), ("reads", 'allowWrite = { "a/b/d" }, denyRead = { "a/b/k" }'),
+                            ("shut", 'allowWrite = { "." }, denyRead = { "a/b/k", "a/b/d" }'),
+                            ("stays", 'allowWrite = { "." }, denyWrite = { "a/b" }')):
+            with self.subTest(name):
+                self.sh("rm -rf * ../out; mkdir -p a/b/d ../out; echo s >a/b/k")
+                swap = self.write("swap", "#!/bin/sh\ncd %s; mv a/b ../out/b; cp -a ../out/b ../out/c; ln -s ../../out/c a/b\n"
+                                  "exec %s \"$@\"\n" % (self.w, real), 0o755)
+                got = self.run_sh("echo w >%s; cat a/b/k; touch ran; echo ran" % self.path("out/c/d/x"),
+                                  self.bwrap(lists, 'bwrapPath = "%s",' % swap))
+                self.assertEqual((125, ""), (got.code, got.out), got)
+                self.assertIn("was replaced while the sandbox was made", got.err)
+                self.assertFalse(os.path.exists(self.path("out/c/d/x")))
+        self.assertEqual(([], []), (self.leftovers(), self.state()))
+
+    @as_everyone
+    def test_with_the_create_guard(self):
+        """Its agent wants a filter that PID 1 must not be under yet."""
+        got = self.run_sh("mkdir -p a/b && mkdir a/b/.envrc || echo guarded",
+                          self.bwrap('allowWrite = { "." }, createGuard = "supervisor"'))
+        self.assertEqual((0, "guarded\n"), (got.code, got.out), got)
 
     def test_what_is_printed_and_what_is_refused(self):
         policy = self.policy(self.bwrap('allowWrite = { "." }'))

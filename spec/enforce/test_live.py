@@ -155,8 +155,21 @@ class Live(Running):
                                pass_fds=[file, folder, good])
             self.assertEqual(125, got.code, got)
             self.assertIn(why, got.err)
+        # What the command could write itself: through the other end of its pipe, or by a name.
+        self.sh("mkfifo ctl; mkfifo ../two; ln ../two ../three; echo >plain")
+        opened = [os.open(self.path(name), os.O_RDWR) for name in ("w/ctl", "two", "w/plain")]
+        for fd, words, more, why in ((good, (), {"stdin": good}, "same pipe as standard input"),
+                                     (good, (), {"stdout": other}, "same pipe as standard output"),
+                                     (good, ("--keep-fd", str(other)), {}, "same pipe as descriptor %d" % other),
+                                     (opened[0], (), {}, "w/ctl can't be protected"),
+                                     (opened[1], (), {}, "more names than one"),
+                                     (opened[2], (), {}, "w/plain can't be protected")):
+            got = self.run_srt(["run", "--control-fd", str(fd), *words, self.policy('{ filesystem = { allowWrite = { "." } } }'),
+                                "--", "touch", "ran"], pass_fds=[good, other, *opened], **more)
+            self.assertEqual(125, got.code, got)
+            self.assertIn(why, got.err)
         self.assertFalse(os.path.exists(self.path("w/ran")))
-        for fd in (file, folder, good, other):
+        for fd in (file, folder, good, other, *opened):
             os.close(fd)
 
     @as_everyone

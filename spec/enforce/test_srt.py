@@ -28,8 +28,7 @@ ALL = """{
   "allowAppleEvents": false, "allowPty": true, "mandatoryDenySearchDepth": 5, "git": { "safeDirectories": ["/src"] },
   "javaAgentJarPath": "/x.jar", "bwrapPath": "/usr/bin/bwrap", "socatPath": "/usr/bin/socat",
   "seccomp": { "applyPath": "/x", "argv0": "y" }, "ripgrep": { "command": "rg", "args": ["-a"] },
-  "windows": { "backend": "srt-win", "proxyPortRange": [60080, 60089],
-    "sublayerGuid": "5b0c8a39-6f0e-4c3e-9a8e-3f1d7c2a64e1", "srtWin": { "path": "c" } } }"""
+  "windows": { "backend": "srt-win", "proxyPortRange": [60080, 60089], "sublayerGuid": "x", "srtWin": { "path": "c" } } }"""
 
 
 class Srt(Case):
@@ -41,6 +40,23 @@ class Srt(Case):
         done = subprocess.run([self.path("srt"), *words], cwd=self.w, env=self.environment(env), capture_output=True,
                               preexec_fn=self.preexec(), stdin=subprocess.DEVNULL, timeout=60)
         return Result(done.returncode, done.stdout, done.stderr)
+
+    @as_everyone
+    def test_settings_that_a_command_would_make(self):
+        """What is ~/.srt-settings.json after a run decides what the next one may do."""
+        other = self.write("other.json", json.dumps({**VALID, "filesystem": {**VALID["filesystem"], "allowWrite": ["~"]}}))
+        for settings in (None, VALID):
+            got = self.srt("-s", other, "-c", "echo x >~/new && echo home; echo x >~/.srt-settings.json && echo made; "
+                           "rm -rf ~/.srt-settings.json && mkdir ~/.srt-settings.json/x; ls -d ~/.srt*/*", settings=settings)
+            self.assertEqual("home\n", got.out, got)
+            self.assertEqual(settings is not None, os.path.exists(self.path("home/.srt-settings.json")), got)
+        # While another run holds its place there are no settings.
+        os.remove(self.path("home/.srt-settings.json"))
+        os.mkdir(self.path("home/.srt-settings.json"))
+        os.chmod(self.path("home/.srt-settings.json"), 0o1555)
+        self.own(self.home)
+        got = self.srt("echo", "ran")
+        self.assertEqual((0, "ran\n"), (got.code, got.out), got)
 
     @as_everyone
     def test_commands(self):

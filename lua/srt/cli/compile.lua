@@ -50,7 +50,7 @@ end
 local function text_of(plan)
   if plan.text then return plan.text end
   local lines = {}
-  local function say(line) lines[#lines + 1] = line end
+  local function say(line) lines[#lines + 1] = require("srt.report").plain(line) end
   local plan_text = require("srt.plan_text")
   plan_text.each(plan, say)
   plan_text.seccomp(plan, say)
@@ -124,7 +124,8 @@ function compile.main(args, ctx)
   end
   if plan then plan.env = require("srt.secrets").without(loaded.profile, facts.env, plan.env) end
   if not plan then
-    ctx.err(problems and require("srt.report").text(problems, ctx.tty) or "srt-lua: " .. message .. "\n")
+    local report = require "srt.report"
+    ctx.err(problems and report.text(problems, ctx.tty) or "srt-lua: " .. report.plain(message) .. "\n")
     return 1
   end
   ctx.out(options.json and require("srt.json").encode(plan) .. "\n" or text_of(plan))

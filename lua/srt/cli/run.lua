@@ -10,7 +10,9 @@ local FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 ---@param message string|table a problem as srt.report has them
 local function ours(message)
-  return type(message) == "table" and require("srt.report").line(message) .. "\n" or "srt-lua: " .. message .. "\n"
+  local report = require "srt.report"
+  -- It may name what lies in a folder of anybody's.
+  return (type(message) == "table" and report.line(message) or "srt-lua: " .. report.plain(message)) .. "\n"
 end
 
 local function fail(ctx, message)
@@ -30,9 +32,9 @@ local function status_of(ctx, command, kind, value)
   if kind == "failed" then return fail(ctx, value) end
   local text, name = sys.strerror(value)
   if name == "ENOENT" and not command:find("/", 1, true) then
-    ctx.err(("srt-lua: %s: command not found\n"):format(command))
+    ctx.err(ours(command .. ": command not found"))
   else
-    ctx.err(("srt-lua: %s: can't be executed: %s\n"):format(command, text))
+    ctx.err(ours(("%s: can't be executed: %s"):format(command, text)))
   end
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end
@@ -63,6 +65,7 @@ local function plan_of(options, loaded, name, identity)
     identity = identity, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
     ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
+    or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
   if message then return nil, message end
   message = publish[1] and require("srt.publish").check(publish, plan)
   if message then return nil, message end

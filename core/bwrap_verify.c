@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is everything mounted where the plan wants it? Bubblewrap takes paths, and
+ * follows a link that has come to stand on the way since they were resolved.
+ */
+#include "core/bwrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "core/mounts.h"
+#include "core/system.h"
+
+/* A file, as it is called in every mount of it. */
+static int identify(int dir, const char *name, struct statx *out)
+{
+	return statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
+		     STATX_TYPE | STATX_INO, out)
+		       ? -errno
+		       : 0;
+}
+
+static uint64_t device_of(const struct statx *st)
+{
+	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
+}
+
+int bwrap_note(struct plan *plan, struct failure *failure)
+{
+	for (size_t i = 0; i < plan->step_count; i++) {
+		struct mount_step *step = &plan->steps[i];
+		owned_fd int at = -1;
+		struct statx st;
+		int error;
+
+		if (step->kind != MOUNT_BIND)
+			continue;
+		at = sys_open_plain(step->source, O_PATH);
+		error = at < 0 ? at : identify(at, "", &st);
+		if (error)
+			return failure_set(failure, -error, "cannot find %s",
+					   step->source);
+		step->device = device_of(&st);
+		step->inode = st.stx_ino;
+	}
+	return 0;
+}
+
+/* What is to be seen at a step's target, where now @st is. */
+static bool is_wanted(const struct plan *plan, size_t index, int masks,
+		      const struct statx *st)
+{
+	const struct mount_step *step = &plan->steps[index];
+	char name[MOUNTS_COVER_SIZE];
+	struct statx cover;
+
+	if (step->kind == MOUNT_BIND)
+		return step->device == device_of(st) &&
+		       step->inode == st->stx_ino;
+	mounts_cover(plan, index, S_ISDIR(st->stx_mode), name);
+	return !identify(masks, name, &cover) &&
+	       device_of(&cover) == device_of(st) &&
+	       cover.stx_ino == st->stx_ino;
+}
+
+static int verify(const struct plan *plan, size_t index, int masks, int root)
+{
+	const struct mount_step *step = &plan->steps[index];
+	owned_fd int at = sys_open_beneath(root, step->target, O_PATH);
+	struct statvfs fs;
+	struct statx st;
+	int error = at < 0 ? at : identify(at, "", &st);
+
+	if (error)
+		return error;
+	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
+	    !is_wanted(plan, index, masks, &st) || fstatvfs(at, &fs))
+		return -ESTALE;
+	return step->kind == MOUNT_BIND && step->read_only &&
+			       !(fs.f_flag & ST_RDONLY)
+		       ? -ESTALE
+		       : 0;
+}
+
+int bwrap_verify(const struct plan *plan, int masks, struct failure *failure)
+{
+	owned_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int error = root < 0 ? -errno : 0;
+
+	for (size_t i = 0; !error && i < plan->step_count; i++) {
+		if (!strcmp(plan->steps[i].target, "/"))
+			continue;
+		error = verify(plan, i, masks, root);
+		if (error)
+			return failure_set(failure, -error,
+					   "%s was replaced while the sandbox "
+					   "was made",
+					   plan->steps[i].target);
+	}
+	return error ? failure_set(failure, -error, "cannot open /") : 0;
+}
