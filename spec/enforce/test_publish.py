@@ -27,7 +27,11 @@ def talk(port, data=b"hello", address="127.0.0.1", timeout=20):
     """Sends, ends its side, and reads to the end."""
     with socket.create_connection((address, port), timeout) as client:
         client.sendall(data)
-        client.shutdown(socket.SHUT_WR)
+        try:
+            client.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            # It was reset already.
+            raise ConnectionResetError(error.errno, error.strerror) from error
         got = b""
         while piece := client.recv(1 << 20):
             got += piece
