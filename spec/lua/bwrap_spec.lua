@@ -103,19 +103,14 @@ end
 
 describe("bubblewrap's arguments", function()
   local top, everything
-  setup(function()
-    everything = random_lists.paths()
-    top = tree.make(everything)
-  end)
+  setup(function() top, everything = random_lists.tree() end)
   teardown(function() tree.remove(top) end)
 
   it("mean what the decisions say, for random policies", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    for round = 1, os.getenv("SRT_LONG") == "1" and 20000 or 200 do
+    for where in random_lists.rounds(200, 20000) do
       local lists = random_lists.make(everything)
       local plan, rules = compile(top, lists)
-      local what = ("seed %d round %d: %s"):format(seed, round, require("srt.json").encode(lists))
+      local what = where .. ": " .. require("srt.json").encode(lists)
       local mounts = read(plan.bwrap.argv)
       for _, entry in ipairs(everything) do
         local path = require("srt.paths").normalize(top .. "/" .. entry)

@@ -7,25 +7,9 @@ local decide = require("srt.decide_path")
 local landlock = require("backends.landlock")
 local model = require("spec.lua.landlock_model")
 local paths = require("srt.paths")
+local random_lists = require("spec.lua.random_lists")
 local sys = require("srt.c.sys")
 local tree = require("spec.lua.tree")
-
-local NAMES = { "a", "b", "a-b" }
-local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
-
--- All folders three deep, with a file in each.
-local function all_paths()
-  local list = {}
-  local function add(prefix, depth)
-    for _, name in ipairs(NAMES) do
-      list[#list + 1] = prefix .. name .. "/"
-      list[#list + 1] = prefix .. name .. "/f"
-      if depth > 1 then add(prefix .. name .. "/", depth - 1) end
-    end
-  end
-  add("", 3)
-  return list
-end
 
 -- Is there a path strictly below, of those that the policy names, of which test is true?
 local function below(rules, path, test)
@@ -83,22 +67,8 @@ local DECISION = {
 
 describe("Landlock's rules", function()
   local top, everything
-  setup(function()
-    everything = all_paths()
-    top = tree.make(everything)
-  end)
+  setup(function() top, everything = random_lists.tree() end)
   teardown(function() tree.remove(top) end)
-
-  local function random_lists(random)
-    local lists = {}
-    for _, name in ipairs(LISTS) do
-      lists[name] = {}
-      for i = 1, random(0, 3) do lists[name][i] = everything[random(#everything)] end
-    end
-    if random(10) == 1 then lists.denyRead[#lists.denyRead + 1] = "/" end
-    if random(3) == 1 then lists.allowWrite[#lists.allowWrite + 1] = "." end
-    return lists
-  end
 
   local function load(lists)
     local rules = decide.compile(tree.profile(top, lists), { cwd = top })
@@ -115,12 +85,10 @@ describe("Landlock's rules", function()
   end
 
   it("say what the decisions say, but for what is known", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    for round = 1, os.getenv("SRT_LONG") == "1" and 10000 or 300 do
-      local lists = random_lists(math.random)
+    for where in random_lists.rounds(300, 10000) do
+      local lists = random_lists.make(everything, { masked = false })
       local granted, rules = load(lists)
-      local what = ("seed %d round %d: %s"):format(seed, round, require("srt.json").encode(lists))
+      local what = where .. ": " .. require("srt.json").encode(lists)
       for _, entry in ipairs(everything) do
         local path = paths.normalize(top .. "/" .. entry)
         compare(granted, rules, "remove", path, what)

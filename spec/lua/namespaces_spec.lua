@@ -60,20 +60,14 @@ end
 
 describe("plans", function()
   local top, everything
-  setup(function()
-    everything = random_lists.paths()
-    top = tree.make(everything)
-  end)
+  setup(function() top, everything = random_lists.tree() end)
   teardown(function() tree.remove(top) end)
 
   it("mean what the decisions say, for random policies", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    local rounds = os.getenv("SRT_LONG") == "1" and 20000 or 400
-    for round = 1, rounds do
+    for where in random_lists.rounds(400, 20000) do
       local lists = random_lists.make(everything)
       local plan, rules = compile(top, lists)
-      local what = ("seed %d round %d: %s"):format(seed, round, require("srt.json").encode(lists))
+      local what = where .. ": " .. require("srt.json").encode(lists)
       for _, entry in ipairs(everything) do
         local path = paths.normalize(top .. "/" .. entry)
         assert.equal(state_text(rules:at(path)), replay(plan, path), what .. " " .. path)

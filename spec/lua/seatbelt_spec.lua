@@ -4,6 +4,7 @@
 
 local support = require("spec.lua.support")
 local decide = require("srt.decide_path")
+local differences = require("spec.lua.differences")
 local interpreter = require("spec.lua.sbpl")
 local paths = require("srt.paths")
 local protected = require("srt.protected")
@@ -13,21 +14,9 @@ local seatbelt = require("backends.seatbelt")
 local tree = require("spec.lua.tree")
 local walk = require("srt.c.walk")
 
-local LONG = os.getenv("SRT_LONG") == "1"
 local TAG = "srt-lua-0123"
 
-local DIFFERENCES = {}
-for row in support.rows("spec/lua/seatbelt-differences.tsv") do
-  DIFFERENCES[row[1] .. " " .. row[2]] = { decision = row[3], macos = row[4], seen = 0 }
-end
-
--- A difference is right where a row of this name has just these two answers.
-local function differs(name, what, decided, expected, where)
-  if decided == expected then return end
-  local row = assert(DIFFERENCES[tostring(name) .. " " .. what], ("no row for %s %s: %s"):format(name, what, where))
-  assert.same({ decided and "allow" or "deny", expected and "allow" or "deny" }, { row.decision, row.macos }, where)
-  row.seen = row.seen + 1
-end
+local known = differences.read("spec/lua/seatbelt-differences.tsv")
 
 local function spelled(value)
   if type(value) ~= "table" then return ("%q"):format(value) end
@@ -102,8 +91,8 @@ local function expected(case, path)
   local decided = case.rules:at(path)
   local read, write, point = decided.read, decided.write, deepest(case, path)
   local function now(id, new_read, new_write)
-    differs(id, "read", read, new_read, path)
-    differs(id, "write", write, new_write, path)
+    known:check(id, "read", read, new_read, path)
+    known:check(id, "write", write, new_write, path)
     read, write = new_read, new_write
   end
   if not point and matched(case, "allowWrite", path) == "exact" then now("later-allowed", read, true) end
@@ -123,8 +112,7 @@ local LATER = { "new", ".env", ".ENV", "x.key", "g", ".bashrc", ".BashRC", ".git
   ".claude/commands/x", "f/deep", ".ssh/config", "n" }
 
 local function random_policy(everything)
-  local lists = random_lists.make(everything)
-  lists.masked = nil
+  local lists = random_lists.make(everything, { masked = false })
   for _, name in ipairs { "denyRead", "denyWrite", "allowWrite" } do
     if math.random(3) == 1 then table.insert(lists[name], PATTERNS[math.random(#PATTERNS)]) end
   end
@@ -162,10 +150,7 @@ end
 
 describe("profiles for macOS", function()
   local top, everything
-  setup(function()
-    everything = random_lists.paths()
-    top = tree.make(everything)
-  end)
+  setup(function() top, everything = random_lists.tree() end)
   teardown(function() tree.remove(top) end)
 
   local function check_policy(policy)
@@ -180,13 +165,11 @@ describe("profiles for macOS", function()
   end
 
   it("mean what the decisions say, for random policies", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    for round = 1, LONG and 2000 or 30 do
+    for where in random_lists.rounds(30, 2000) do
       local policy = random_policy(everything)
       local ok, message = pcall(check_policy, policy)
       if not ok then
-        error(("SRT_SEED=%d, round %d: %s\n%s"):format(seed, round, require("srt.json").encode(policy),
+        error(("%s: %s\n%s"):format(where, require("srt.json").encode(policy),
           type(message) == "table" and tostring(message.message) or tostring(message)))
       end
     end
@@ -208,7 +191,7 @@ describe("profiles for macOS", function()
     local case = compile(top, { filesystem = { allowWrite = { "/" } } })
     for path, may in pairs { ["/dev/disk0"] = false, ["/dev/null"] = true, ["/dev/fd/1"] = true } do
       local write = allows(case, "file-write-data", path) and (may or allows(case, "file-write-create", path))
-      differs(not may and "own-folder" or nil, "write", case.rules:at(path).write, write, path)
+      known:check(not may and "own-folder" or nil, "write", case.rules:at(path).write, write, path)
       assert.equal(may, write, path)
     end
   end)
@@ -217,7 +200,7 @@ describe("profiles for macOS", function()
     local case = compile(top, { credentials = { files = { { path = "a/f", mode = "mask" } } },
       filesystem = { allowWrite = { "." } }, network = { allowedDomains = { "a.test" } } })
     local path = top .. "/a/f"
-    differs("masked", "read", case.rules:at(path).read, allows(case, "file-read-data", path), path)
+    known:check("masked", "read", case.rules:at(path).read, allows(case, "file-read-data", path), path)
     assert.is_false(allows(case, "file-read-data", path))
     assert.is_false(allows(case, "file-write-data", path))
     assert.is_true(allows(case, "file-read-data", "/etc/resolv.conf"))
@@ -266,11 +249,9 @@ end
 
 describe("odd names", function()
   it("are spelled so that they mean themselves", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    for round = 1, LONG and 20000 or 400 do
+    for round in random_lists.rounds(400, 20000) do
       local name, other = odd_name(), odd_name()
-      local where = ("SRT_SEED=%d, round %d: %q %q"):format(seed, round, name, other)
+      local where = ("%s: %q %q"):format(round, name, other)
       local path, beside = "/w/" .. name, "/w/" .. other
       local same = path == beside
       local rules = { sbpl.filter("literal", path), sbpl.filter("regex", "^" .. sbpl.plain(path) .. "$"),
@@ -341,15 +322,14 @@ describe("patterns", function()
       for i = 1, math.random(most) do out[i] = from[math.random(#from)] end
       return "/" .. table.concat(out)
     end
-    local seed, hits = tonumber(os.getenv("SRT_SEED")) or os.time(), 0
-    math.randomseed(seed)
-    for round = 1, LONG and 50000 or 3000 do
+    local hits = 0
+    for round in random_lists.rounds(3000, 50000) do
       -- What ends a pattern and only says that a folder is meant is taken off where it is read (srt.expand).
       local pattern = require("srt.expand").strip(random(pieces, 5)):gsub("/$", "/a")
       local path = paths.normalize(random(texts, 7))
       local want = walk.matches(pattern, path)
       hits = hits + (want and 1 or 0)
-      local where = ("SRT_SEED=%d, round %d: %q %q"):format(seed, round, pattern, path)
+      local where = ("%s: %q %q"):format(round, pattern, path)
       assert.equal(want, regex_of(pattern, false)(path), where)
       assert.equal(walk.matches(pattern:lower(), path:lower()), regex_of(pattern, true)(path), where)
     end
@@ -391,7 +371,7 @@ end
 local function direct(case, decider, host, port)
   local may, denied = decided(decider, host, port)
   if not host:find("^127") and host ~= "::1" then
-    differs(may and "by-proxy" or nil, "connect", may, false, host)
+    known:check(may and "by-proxy" or nil, "connect", may, false, host)
     return false
   end
   local all, any_denied = true, false
@@ -401,7 +381,7 @@ local function direct(case, decider, host, port)
   end
   local answer = all or (case.profile.macos.localBinding and not any_denied)
   local both = decided(decider, BOTH[1], port) and decided(decider, BOTH[2], port)
-  differs(answer and "all-loopback" or both and "by-proxy" or "one-address", "connect", may, answer, host .. " " .. port)
+  known:check(answer and "all-loopback" or both and "by-proxy" or "one-address", "connect", may, answer, host .. " " .. port)
   assert(not (answer and denied))
   return answer
 end
@@ -412,14 +392,12 @@ describe("the network of a profile for macOS", function()
   end
 
   it("is the proxy and what the policy names of loopback", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    for round = 1, LONG and 5000 or 150 do
+    for round in random_lists.rounds(150, 5000) do
       local policy = { network = { allowedDomains = some(ALLOWED), deniedDomains = some(DENIED),
         allowLocalBinding = math.random(3) == 1 } }
       local case = compile("/", policy)
       local decider = require("srt.decide_net").compile(case.profile)
-      local where = ("SRT_SEED=%d, round %d: %s"):format(seed, round, require("srt.json").encode(policy))
+      local where = round .. ": " .. require("srt.json").encode(policy)
       for _, host in ipairs(HOSTS) do
         for _, port in ipairs(PORTS) do
           assert.equal(direct(case, decider, host, port), reaches(case, host, port), where .. " " .. host .. " " .. port)
@@ -449,7 +427,7 @@ describe("the network of a profile for macOS", function()
       local state = case.rules:at(path)
       local may = require("srt.unix_sockets").rule(case.rules.sockets, path) ~= nil and state.read and not state.write
       local got = case.reads:allows("network-outbound", { unix = "remote", path = seatbelt.real(path) })
-      differs(name == "b/a/z.sock" and "writable-glob" or nil, "socket", may, got, name)
+      known:check(name == "b/a/z.sock" and "writable-glob" or nil, "socket", may, got, name)
       assert.is_false((case.reads:allows("network-bind", { unix = "local", path = seatbelt.real(path) })))
     end
     for all, want in pairs { [true] = true, [false] = false } do
@@ -500,7 +478,5 @@ describe("a key for macOS", function()
 end)
 
 describe("the table of differences", function()
-  it("has no row that does not occur", function()
-    for name, row in pairs(DIFFERENCES) do assert.is_true(row.seen > 0, name) end
-  end)
+  it("has no row that does not occur", function() known:check_all_seen() end)
 end)

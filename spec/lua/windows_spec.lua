@@ -3,42 +3,16 @@
 -- by a model of Windows, the decision module as oracle, and the differences of a table.
 local support = require("spec.lua.support")
 local decide = require("srt.decide_path")
+local differences = require("spec.lua.differences")
 local drives = require("srt.drives")
 local json = require("srt.json")
 local model = require("spec.lua.windows_model")
 local paths = require("srt.paths")
+local random_lists = require("spec.lua.random_lists")
 local tree = require("spec.lua.tree")
 local windows = require("backends.windows")
 
-local NAMES = { "a", "b", "a-b" }
-local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
-local LONG = os.getenv("SRT_LONG") == "1"
-
-local DIFFERENCES = {}
-for row in support.rows("spec/lua/windows-differences.tsv") do
-  DIFFERENCES[row[1]] = { what = row[2], decision = row[3], windows = row[4], seen = 0 }
-end
-
--- A difference is right when a row of this name has just these two answers.
-local function differs(name, what, decided, got, where)
-  local row = assert(DIFFERENCES[name], "no row of the table: " .. tostring(name) .. " " .. where)
-  assert.same({ what, decided and "allow" or "deny", got and "allow" or "deny" },
-    { row.what, row.decision, row.windows }, where)
-  row.seen = row.seen + 1
-end
-
-local function all_paths()
-  local list = {}
-  local function add(prefix, depth)
-    for _, name in ipairs(NAMES) do
-      list[#list + 1] = prefix .. name .. "/"
-      list[#list + 1] = prefix .. name .. "/f"
-      if depth > 1 then add(prefix .. name .. "/", depth - 1) end
-    end
-  end
-  add("", 3)
-  return list
-end
+local known = differences.read("spec/lua/windows-differences.tsv")
 
 local function profile_of(top, lists)
   local profile = tree.profile(top, lists)
@@ -65,22 +39,8 @@ end
 
 describe("plans for Windows", function()
   local top, everything
-  setup(function()
-    everything = all_paths()
-    top = tree.make(everything)
-  end)
+  setup(function() top, everything = random_lists.tree() end)
   teardown(function() tree.remove(top) end)
-
-  local function random_lists(random)
-    local lists = {}
-    for _, name in ipairs(LISTS) do
-      lists[name] = {}
-      for i = 1, random(0, 4) do lists[name][i] = everything[random(#everything)] end
-    end
-    if random(6) == 1 then lists.allowWrite[#lists.allowWrite + 1] = "." end
-    if random(6) == 1 then lists.denyRead[#lists.denyRead + 1] = "." end
-    return lists
-  end
 
   local function compare(plan, token, path, folder, read, write, what)
     local theirs, above = assert(drives.theirs(path)), assert(drives.theirs(paths.parent(path)))
@@ -91,12 +51,8 @@ describe("plans for Windows", function()
       local list = model.list(plan, theirs, folder, world)
       local got_read = model.access(list, token, owner, model.READ_DATA)
       local got_write = model.access(list, token, owner, model.WRITE_DATA)
-      if got_read ~= read then
-        differs(not held and name == "closed" and "ambient-read", "read", read, got_read, where)
-      end
-      if got_write ~= write then
-        differs(not held and name == "everyone" and "everyone-write", "write", write, got_write, where)
-      end
+      known:check(not held and name == "closed" and "ambient-read", "read", read, got_read, where)
+      known:check(not held and name == "everyone" and "everyone-write", "write", write, got_write, where)
       local parents = model.list(plan, above, true, world)
       local gone = model.access(list, token, owner, model.DELETE)
         or model.access(parents, token, "caller", model.DELETE_CHILD)
@@ -113,13 +69,11 @@ describe("plans for Windows", function()
   end
 
   it("mean what the decisions say, for random policies", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    for round = 1, LONG and 10000 or 60 do
-      local lists = random_lists(math.random)
+    for round in random_lists.rounds(60, 10000) do
+      local lists = random_lists.make(everything, { top = ".", masked = false })
       local plan, rules = compile(top, lists, math.random(2) == 1 and top .. "/a/b" or top)
       local token = model.token(plan)
-      local what = ("seed %d round %d: %s"):format(seed, round, json.encode(lists, true))
+      local what = round .. ": " .. json.encode(lists, true)
       for _, entry in ipairs(everything) do
         local path = paths.normalize(top .. "/" .. entry)
         local read, write = rules:holds(path)
@@ -196,19 +150,18 @@ describe("the fence", function()
   end
 
   it("leaves a way to the proxy, and none else", function()
-    math.randomseed(tonumber(os.getenv("SRT_SEED")) or os.time())
     local random = math.random
-    for _ = 1, LONG and 10000 or 60 do
+    for round in random_lists.rounds(60, 10000) do
       local plan, profile, low, high = random_plan(random)
       local decider = require("srt.decide_net").compile(profile)
       for _ = 1, 20 do
         local packet = { layer = "connectV4", user = "account", protocol = random(3) == 1 and 17 or 6,
           address = ADDRESSES[random(#ADDRESSES)], port = port_of(random, low, high) }
-        local where = json.encode(packet, true)
+        local where = round .. ": " .. json.encode(packet, true)
         local decided = decider:connect(packet.address, packet.port, "connect").action == "allow"
           and decider:address(packet.address, packet.port, packet.address) == nil
         local got = model.passes(plan, packet)
-        if got ~= decided then differs(decided and "by-proxy" or "proxy-ports", "connect", decided, got, where) end
+        known:check(decided and "by-proxy" or "proxy-ports", "connect", decided, got, where)
         if got then
           assert.same({ "127.0.0.1", 6 }, { packet.address, packet.protocol })
           assert.is_true(packet.port >= low and packet.port <= high, where)
@@ -228,9 +181,7 @@ describe("the fence", function()
     end
   end)
 
-  it("and the lists have no row that does not occur", function()
-    for name, row in pairs(DIFFERENCES) do assert.is_true(row.seen > 0, name) end
-  end)
+  it("and the lists have no row that does not occur", function() known:check_all_seen() end)
 end)
 
 describe("what Windows can't hold", function()
