@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 
-from lib import as_everyone, has, main, need
+from lib import as_everyone, main, need
 from running import Running, sleeper, tag, until
 
 
@@ -143,8 +143,7 @@ class Files(Learning):
 
     @as_everyone
     def test_npm(self):
-        if not has("npm"):
-            self.skipTest("npm is not installed")
+        need("npm")
         pack = ("mkdir -p p/package && echo '{\"name\":\"p\",\"version\":\"1.0.0\"}' >p/package/package.json &&"
                 "tar czf p.tgz -C p package && echo '{\"name\":\"w\",\"version\":\"1.0.0\"}' >package.json")
         text = self.both("npm install --offline --no-audit ./p.tgz >/dev/null", pack, timeout=120)

@@ -6,42 +6,32 @@ import os
 import shutil
 import socket
 import subprocess
-import unittest
 
-from lib import LONG, Case, skip
+from lib import LONG, Case, main, skip
 
 HELPER = os.environ.get("SRT_WIN", "")
 WINE = shutil.which("wine64") or ("/usr/lib/wine/wine64" if os.path.exists("/usr/lib/wine/wine64") else None)
 
 
 class Windows(Case):
-    def srt_lua(self, *args):
-        return subprocess.run([os.environ["SRT_LUA"], *args], cwd=self.dir, capture_output=True, text=True, timeout=60)
-
-    def policy(self, text):
-        path = os.path.join(self.dir, "w.lua")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("return { " + text + " }")
-        return path
-
     def test_compile_and_run(self):
-        policy = self.policy('backend = "windows", filesystem = { allowWrite = { "C:\\\\srt-none\\\\p" } }, '
-                             'network = { allowedDomains = { "a.test" } }')
-        done = self.srt_lua("compile", policy)
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
-        plan = json.loads(done.stdout)
+        policy = self.policy('{ backend = "windows", filesystem = { allowWrite = { "C:\\\\srt-none\\\\p" } }, '
+                             'network = { allowedDomains = { "a.test" } } }')
+        done = self.run_srt(["compile", policy])
+        self.assertEqual((0, ""), (done.code, done.err))
+        plan = json.loads(done.out)
         self.assertEqual("windows", plan["backend"])
         self.assertIn("C:\\srt-none\\p", [item["path"] for item in plan["acl"]])
         self.assertEqual("http://127.0.0.1:60080", plan["environment"]["set"]["HTTP_PROXY"])
-        done = self.srt_lua("run", policy, "--", "true")
-        self.assertEqual(125, done.returncode)
-        self.assertIn("enforced on Windows only", done.stderr)
-        done = self.srt_lua("windows-install")
-        self.assertEqual(125, done.returncode)
-        self.assertIn("srt-win.exe", done.stderr)
-        done = self.srt_lua("compile", "--backend", "windows", self.policy("filesystem = { disabled = true }"))
-        self.assertEqual((1, ""), (done.returncode, done.stdout))
-        self.assertIn("filesystem.disabled", done.stderr)
+        done = self.run_srt(["true"], policy)
+        self.assertEqual(125, done.code)
+        self.assertIn("enforced on Windows only", done.err)
+        done = self.run_srt(["windows-install"])
+        self.assertEqual(125, done.code)
+        self.assertIn("srt-win.exe", done.err)
+        done = self.run_srt(["compile", "--backend", "windows", self.policy("{ filesystem = { disabled = true } }")])
+        self.assertEqual((1, ""), (done.code, done.out))
+        self.assertIn("filesystem.disabled", done.err)
 
     def test_helper_is_a_windows_program(self):
         if not os.path.exists(HELPER):
@@ -62,8 +52,7 @@ class Windows(Case):
     def test_under_wine(self):
         if not (LONG and WINE and os.path.exists(HELPER)):
             skip("SRT_LONG=1 runs srt-win.exe, with wine64", allowed=True)
-        with open(os.path.join(self.dir, "plan.json"), "w", encoding="utf-8") as file:
-            file.write(self.srt_lua("compile", "--backend", "windows", self.policy("")).stdout)
+        self.write("plan.json", self.run_srt(["compile", "--backend", "windows", self.policy("{}")]).out)
         done = self.wine("--srt-win", "check", "plan.json")
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertIn("account srt-sandbox, ports 60080 to 60089, ", done.stdout)
@@ -82,4 +71,4 @@ class Windows(Case):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()
