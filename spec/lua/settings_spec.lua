@@ -2,12 +2,11 @@
 -- JSON settings: what srt demands of them, and that a policy made of them is equal: as a profile, on random settings.
 local support = require("spec.lua.support")
 local json = require("srt.json")
+local random_lists = require("spec.lua.random_lists")
 local same = require("srt.same")
 local schema = require("srt.schema")
 local settings = require("srt.settings")
 local settings_text = require("srt.settings_text")
-
-local ROUNDS = os.getenv("SRT_LONG") == "1" and 5000 or 400
 
 local TEXTS = { "plain", "with \"quotes\" and \\", "tab\tnew\nline", "a\0b", "übersicht", "\u{202e}turned", "]]", "--", "\127",
   "and", "$HOME", "" }
@@ -85,18 +84,16 @@ end
 
 describe("settings as a policy", function()
   it("are equal to it, however they are", function()
-    local seed = tonumber(os.getenv("SRT_SEED")) or os.time()
-    math.randomseed(seed)
-    local profiles = 0
-    for round = 1, ROUNDS do
+    local profiles, rounds = 0, 0
+    for where in random_lists.rounds(400, 5000) do
+      rounds = rounds + 1
       local text = json.encode(fields(schema.root))
       local policy = converted(text)
       local expected = outcome({ ["p.json"] = text }, "p.json")
-      assert.equal(expected, outcome({ ["p.lua"] = policy }, "p.lua"), ("SRT_SEED=%d, round %d:\n%s\n%s"):format(seed, round,
-        text, policy))
+      assert.equal(expected, outcome({ ["p.lua"] = policy }, "p.lua"), ("%s:\n%s\n%s"):format(where, text, policy))
       if expected:sub(1, 1) == "{" then profiles = profiles + 1 end
     end
-    assert.is_true(profiles > ROUNDS / 20, ("only %d of %d were valid"):format(profiles, ROUNDS))
+    assert.is_true(profiles > rounds / 20, ("only %d of %d were valid"):format(profiles, rounds))
   end)
 
   it("differ where settings do", function()
