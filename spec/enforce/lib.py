@@ -35,6 +35,7 @@ def public_copy():
 PUBLIC = public_copy()
 BINARY = os.path.join(PUBLIC, "srt-lua")
 PROBE = os.path.join(PUBLIC, "probe")
+CONTAINER = os.path.join(PUBLIC, "container")
 MUST_WORK = os.environ.get("SRT_MUST_WORK") == "1"
 # All runs by another backend than the policy's.
 BACKEND = os.environ.get("SRT_TEST_BACKEND")

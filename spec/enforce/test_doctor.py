@@ -7,7 +7,7 @@ import subprocess
 
 import lib
 import restrict
-from lib import BINARY, as_everyone
+from lib import BINARY, CONTAINER, as_everyone
 
 
 class Doctor(lib.Case):
@@ -86,7 +86,7 @@ class Doctor(lib.Case):
 
     @as_everyone
     def test_like_docker(self):
-        found = self.examined(None, {"container": "docker"}, restrict.like_docker)
+        found = self.examined(None, {"container": "docker"}, None, [CONTAINER])
         self.states(found, namespaces="bad", proc="info", seccomp="ok", container="info")
         self.assertIn("seccomp filter around this process refuses", found["namespaces"]["means"])
         self.assertIn("--security-opt seccomp=unconfined", found["namespaces"]["cure"][0])

@@ -5,11 +5,10 @@ import signal
 import socket
 import subprocess
 
-from lib import BINARY, PUBLIC, Case, as_everyone, main
+from lib import BINARY, CONTAINER, Case, as_everyone, main
 from running import processes, tag, until
 from server import ADDRESS, Origin
 
-CONTAINER = os.path.join(PUBLIC, "container")
 LANDLOCK = 'backend = "landlock"'
 
 # Asks the kernel for what there is of the network, a line each.
@@ -44,9 +43,6 @@ ask("late", lambda: s.connect_ex(("127.0.0.1", 3128)) not in (0, 115) or None)
 
 
 class Landlock(Case):
-    def outcomes(self, operations, policy, **more):
-        return self.probe(operations, policy, **more)
-
     @as_everyone
     def test_files(self):
         self.write("w/f", "x")
@@ -56,7 +52,7 @@ class Landlock(Case):
         self.write("plain/f", "x")
         self.sh("mkdir -p sub/deep")
         d = self.dir
-        got = self.outcomes(
+        got = self.probe(
             "read f write f creat sub/n rename sub/n sub/m unlink sub/m mkdir sub/d rmdir sub/d rename sub/f sub/deep/f "
             "trunc sub/deep/f read keep/f write keep/f trunc keep/f unlink keep/f rename keep kept creat new link f sub/l "
             "creat keep/n read {0}/secret/f list {0}/secret read {0}/plain/f write {0}/plain/f trunc {0}/plain/f "

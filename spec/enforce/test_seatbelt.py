@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The backend for macOS on Linux: it is printed and not run. What its proxy needs, a token, is tried with a sandbox of ours."""
-import http.server
 import json
 import os
-import threading
 
 from lib import BINARY, ROOT, Case, as_everyone, main
-from server import ADDRESS
+from server import Origin
 
 POLICY = 'return { backend = "seatbelt", filesystem = { allowWrite = { "." }, denyRead = { "**/.env" } } }'
 # The listeners of a sandbox, with a token as on macOS.
@@ -68,22 +66,14 @@ class Seatbelt(Case):
         self.write("tree/backends/namespaces.lua", text.replace("\nreturn namespaces\n", TOKEN))
         os.chmod(self.path("tree"), 0o755)
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(200 if "Proxy-Authorization" not in self.headers else 500)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        with http.server.ThreadingHTTPServer((ADDRESS, 0), Handler) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            url = "http://%s:%d/" % server.server_address
-            policy = "{ network = { allowedDomains = { '%s:%d' } } }" % server.server_address
-            got = self.run_srt(["python3", "-c", CLIENT, url, BINARY], policy, env={"SRT_LUA_PATH": self.path("tree")})
-            server.shutdown()
-        self.assertEqual(["200 | 407 login-needed | 407 login-needed", "0 HTTP/1.0 200 OK", "1 ", "0 HTTP/1.0 200 OK", "1 "],
+        with Origin() as origin:
+            policy = "{ network = { allowedDomains = { '%s' } } }" % origin.url[len("http://"):]
+            got = self.run_srt(["python3", "-c", CLIENT, origin.url + "/", BINARY], policy,
+                               env={"SRT_LUA_PATH": self.path("tree")})
+        self.assertEqual(["200 | 407 login-needed | 407 login-needed", "0 HTTP/1.1 200 OK", "1 ", "0 HTTP/1.1 200 OK", "1 "],
                          got.out.splitlines(), got)
+        self.assertEqual(["GET"] * 3, [one[0] for one in origin.seen])
+        self.assertFalse([name for one in origin.seen for name in one[2] if "authorization" in name.lower()])
 
 
 if __name__ == "__main__":
