@@ -25,11 +25,7 @@ The exit status is the command's, or 1 where srt itself fails.
 local FAILED = 1
 
 local function shell()
-  for folder in (sys.getenv("PATH") or ""):gmatch("[^:]+") do
-    local st = folder:sub(1, 1) == "/" and sys.stat(folder .. "/bash")
-    if st and st.type == "file" then return folder .. "/bash" end
-  end
-  return "/bin/sh"
+  return require("srt.programs").find("bash", sys.getenv("PATH")) or "/bin/sh"
 end
 
 local VALUED = {
