@@ -179,7 +179,7 @@ local function prepare(ctx, options)
     live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
-  if elsewhere == "windows" or elsewhere == "seatbelt" then
+  if require("srt.backend").ELSEWHERE[elsewhere] then
     return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
   end
   tell(ctx, loaded.profile.warnings, "warning: ")
