@@ -95,13 +95,8 @@ end
 ---@return integer exit status
 function learn.main(args, ctx)
   local options, message = learn.parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua learn", message, learn.USAGE))
-    return FAILED
-  elseif options.help then
-    ctx.out(learn.USAGE)
-    return 0
-  end
+  local status = require("srt.report").answered(ctx, "srt-lua learn", learn.USAGE, options, message, FAILED)
+  if status then return status end
   local cwd, why = sys.cwd()
   if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
   local output, write
@@ -110,7 +105,7 @@ function learn.main(args, ctx)
   write, message = folders_of(options, cwd)
   if not write then return fail(ctx, message) end
   local learner = require("srt.learner").new { write = write, reads = not options.blind }
-  local status = require("srt.cli.run").start({ policy = "srt-lua learn", learner = learner, keep = {}, publish = {},
+  status = require("srt.cli.run").start({ policy = "srt-lua learn", learner = learner, keep = {}, publish = {},
     command = options.command, debug = options.debug }, ctx)
   if not learner.ran then return status end
   local name = options.command[1]:match("[^/]*$")

@@ -67,13 +67,9 @@ end
 ---@return integer exit status
 function srt.main(args, ctx)
   local options, message = parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt", message, srt.USAGE))
-    return FAILED
-  elseif options.help then
-    ctx.out(srt.USAGE)
-    return 0
-  elseif options.version then
+  local status = require("srt.report").answered(ctx, "srt", srt.USAGE, options, message, FAILED)
+  if status then return status end
+  if options.version then
     ctx.out("srt-lua " .. ctx.program.version .. "\n")
     return 0
   end
