@@ -55,7 +55,7 @@ local VALUED = {
     if not fd then return message end
     options.keep[#options.keep + 1] = fd
   end,
-  ["--control-fd"] = function(options, value) return run_options.control(options, value) end,
+  ["--control-fd"] = run_options.control,
   ["-p"] = function(options, value)
     local entry, message = require("srt.publish").parse(value)
     if not entry then return ("-p %s: %s"):format(value, message) end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua learn: runs a command, watches it, and writes the policy that it needed.
 local paths = require "srt.paths"
+local run_options = require "srt.run_options"
 local sys = require "srt.c.sys"
 
 local learn = {}
@@ -37,7 +38,7 @@ end
 
 local KNOWN = {
   valued = {
-    ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
+    ["-c"] = run_options.valued["-c"],
     ["-o"] = path_to(function(options, value) options.output = value end),
     ["--write"] = path_to(function(options, value) options.write[#options.write + 1] = value end),
   },
@@ -48,7 +49,7 @@ local KNOWN = {
 ---@return table? options {command, output, write, force, blind, debug} or {help = true}
 ---@return string? message
 function learn.parse(args)
-  local options, message = require("srt.run_options").read(args, { write = {}, output = "policy.lua" }, KNOWN)
+  local options, message = run_options.read(args, { write = {}, output = "policy.lua" }, KNOWN)
   if not options or options.help then return options, message end
   if not options.command or not options.command[1] then return nil, "no command given" end
   return options
