@@ -19,18 +19,16 @@ local MOST = 50000
 -- Of the host's /dev a command has these. Not /dev/pts and /dev/shm: they are those of all the user's programs.
 local DEVICES = { "null", "zero", "full", "random", "urandom", "tty" }
 
---- What each ABI of Landlock adds; without it, what is not held. `held` says by what it is held instead.
-landlock.ABI = {
-  { abi = 2, lacks = "renaming and linking between two folders always fails (EXDEV)", stricter = true },
-  { abi = 3, lacks = "truncate(2) always fails, and so does opening a file for reading with O_TRUNC", stricter = true },
-  { abi = 4, lacks = "TCP is held by the filter and the agent alone, and nothing can be bound", held = true },
-  { abi = 5, lacks = "ioctl(2) on devices that may be opened", held = true },
+-- What is not as elsewhere without an ABI of Landlock. Without 4 and 5 the filter and the agent hold what these would:
+-- TCP, of which nothing can be bound then, and ioctl(2) on devices.
+local ABI = {
+  { abi = 2, lacks = "renaming and linking between two folders always fails (EXDEV)" },
+  { abi = 3, lacks = "truncate(2) always fails, and so does opening a file for reading with O_TRUNC" },
   { abi = 6, lacks = "signals: a command can end the user's other programs, srt-lua included" },
-  { abi = 7, lacks = "nothing: it adds reports for administrators" , held = true },
 }
 
---- What no ABI holds, and a user should know.
-landlock.OPEN = {
+-- What no ABI holds, and a user should know.
+local OPEN = {
   "processes: they see the host's in /proc; what a daemon outside starts for them goes on when the run ends",
   "names: modes, times, owners and extended attributes of files can be read everywhere, and changed where the user "
     .. "owns the file",
@@ -179,10 +177,10 @@ end
 ---@return string[]
 function landlock.lacks(plan)
   local list = {}
-  for _, row in ipairs(landlock.ABI) do
-    if row.abi > plan.abi and not row.held then list[#list + 1] = row.lacks end
+  for _, row in ipairs(ABI) do
+    if row.abi > plan.abi then list[#list + 1] = row.lacks end
   end
-  table.move(landlock.OPEN, 1, #landlock.OPEN, #list + 1, list)
+  table.move(OPEN, 1, #OPEN, #list + 1, list)
   for _, text in ipairs(plan.notes or {}) do list[#list + 1] = text end
   return list
 end
@@ -242,9 +240,7 @@ function landlock.compile(profile, rules, ctx)
     plan.notify = require("backends.seccomp").notified { lead = true, makes = true }
     if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
   end
-  local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
-  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
-    plan.listen)
+  plan.env = namespaces.environment(profile, rules, ctx, plan)
   plan.notes = notes_of(profile, rules, fixed)
   return plan
 end

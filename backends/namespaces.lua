@@ -154,6 +154,13 @@ end
 
 namespaces.listen = listen_of
 
+-- Where this program can be read inside, its path is told as well.
+function namespaces.environment(profile, rules, ctx, plan)
+  local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
+  return require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
+    plan.listen)
+end
+
 -- What the agent is told of: a program that is built in, or rules.
 local function tell(out, options, ready)
   out.notifyFilter = filter_key.ready(filter_key.notified(options), ready)
@@ -233,9 +240,7 @@ function namespaces.compile(profile, rules, ctx)
     options.lead = true
     tell(plan.redirect, options, ctx.ready)
   end
-  local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
-  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
-    plan.listen)
+  plan.env = namespaces.environment(profile, rules, ctx, plan)
   return plan, nil, options
 end
 

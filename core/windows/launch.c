@@ -12,8 +12,6 @@
 #include "core/windows/trust.h"
 #include "core/windows/variables.h"
 
-extern char **environ;
-
 static struct variables environment_of(const struct win_plan *plan, int *error)
 {
 	struct variables out = { 0 };

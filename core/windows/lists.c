@@ -241,7 +241,7 @@ static int hold_all(struct journal *journal, const struct win_plan *plan)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < plan->path_count; i++)
+	for (size_t i = 0; !error && i < plan->path_count; i++)
 		for (unsigned j = 0; !error && j < plan->paths[i].count; j++)
 			error = journal_hold(
 				journal,
@@ -257,7 +257,7 @@ static int put_all(const struct win_plan *plan, const struct sid *account,
 {
 	int error = 0;
 
-	for (size_t i = 0; i < plan->path_count; i++) {
+	for (size_t i = 0; !error && i < plan->path_count; i++) {
 		const struct plan_path *at = &plan->paths[i];
 		owned_ptr wchar_t *name = wide(at->path);
 

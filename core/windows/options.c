@@ -138,21 +138,27 @@ static int option_at(struct win_options *out, char ***argv,
 	return unknown(out, name, failure);
 }
 
-static int words(struct win_options *out, size_t command, char **argv,
-		 struct failure *failure)
+static int options_at(struct win_options *out, char ***argv,
+		      struct failure *failure)
 {
 	int error = 0;
 
-	while (!error && *argv && strncmp(*argv, "--", 2) == 0 && (*argv)[2])
-		error = option_at(out, &argv, failure);
+	while (!error && **argv && strncmp(**argv, "--", 2) == 0 && (**argv)[2])
+		error = option_at(out, argv, failure);
+	return error;
+}
+
+static int words(struct win_options *out, size_t command, char **argv,
+		 struct failure *failure)
+{
+	int error = options_at(out, &argv, failure);
+
 	if (!error && commands[command].file) {
 		if (!*argv)
 			return failure_set(failure, 0, "%s needs a file",
 					   commands[command].name);
 		out->file = *argv++;
-		while (!error && *argv && strncmp(*argv, "--", 2) == 0 &&
-		       (*argv)[2])
-			error = option_at(out, &argv, failure);
+		error = options_at(out, &argv, failure);
 	}
 	if (error)
 		return error;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt-win.exe: reads its command line and hands over. Only this file prints. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "core/windows/account.h"
@@ -55,13 +54,10 @@ static int recover(const struct win_options *options, struct failure *failure)
 static int load(const char *file, struct win_plan *plan,
 		struct failure *failure)
 {
-	owned_ptr wchar_t *path = wide(file);
 	owned_ptr char *text = NULL;
 	size_t size = 0;
-	int error = path ? file_read(path, &text, &size, failure) : -EINVAL;
+	int error = file_named(file, &text, &size, failure);
 
-	if (error == -ENOENT)
-		return failure_set(failure, ENOENT, "%s", file);
 	return error ? error : win_plan_read(plan, text, size, failure);
 }
 

@@ -19,17 +19,13 @@ static const wchar_t friendly[] = L"srt-lua";
 static const CERT_CONTEXT *certificate(const char *file,
 				       struct failure *failure)
 {
-	owned_ptr wchar_t *path = wide(file);
 	owned_ptr char *text = NULL;
 	BYTE der[16384];
 	DWORD size = sizeof(der);
 	size_t length = 0;
 	const CERT_CONTEXT *out;
-	int error = path ? file_read(path, &text, &length, failure) : -EINVAL;
 
-	if (error == -ENOENT)
-		failure_set(failure, ENOENT, "%s", file);
-	if (error)
+	if (file_named(file, &text, &length, failure))
 		return NULL;
 	out = CryptStringToBinaryA(text, (DWORD)length,
 				   CRYPT_STRING_BASE64HEADER, der, &size, NULL,

@@ -13,57 +13,26 @@
 /* fwpmu.h of MinGW-w64 has none of these. */
 enum { FILTER_PERSISTENT = 1, SUBLAYER_PERSISTENT = 1 };
 
-static const GUID connect_v4 = { 0xc38d57d1,
-				 0x05a7,
-				 0x4c33,
-				 { 0x90, 0x4f, 0x7f, 0xbc, 0xee, 0xe6, 0x0e,
-				   0x82 } };
-static const GUID connect_v6 = { 0x4a72393b,
-				 0x319f,
-				 0x44bc,
-				 { 0x84, 0xc3, 0xba, 0x54, 0xdc, 0xb3, 0xb6,
-				   0xb4 } };
-static const GUID accept_v4 = { 0xe1cd9fe7,
-				0xf4b5,
-				0x4273,
-				{ 0x96, 0xc0, 0x59, 0x2e, 0x48, 0x7b, 0x86,
-				  0x50 } };
-static const GUID accept_v6 = { 0xa3b42c97,
-				0x9f04,
-				0x4672,
-				{ 0xb8, 0x7e, 0xce, 0xe9, 0xc4, 0x83, 0x25,
-				  0x7f } };
-static const GUID user_id = { 0xaf043a0a,
-			      0xb34d,
-			      0x4f86,
-			      { 0x97, 0x9c, 0xc9, 0x03, 0x71, 0xaf, 0x6e,
-				0x66 } };
-static const GUID ip_protocol = { 0x3971ef2b,
-				  0x623e,
-				  0x4f9a,
-				  { 0x8c, 0xb1, 0x6e, 0x79, 0xb8, 0x06, 0xb9,
-				    0xa7 } };
-static const GUID remote_address = { 0xb235ae9a,
-				     0x1d64,
-				     0x49b8,
-				     { 0xa4, 0x4c, 0x5f, 0xf3, 0xd9, 0x09, 0x50,
-				       0x45 } };
-static const GUID remote_port = { 0xc35a604d,
-				  0xd22b,
-				  0x4e1a,
-				  { 0x91, 0xb4, 0x68, 0xf6, 0x74, 0xee, 0x67,
-				    0x4b } };
+/* What the filters are about, as the headers of Windows have it. */
+static const wchar_t *const layers[FENCE_LAYERS] = {
+	[FENCE_CONNECT_V4] = L"{c38d57d1-05a7-4c33-904f-7fbceee60e82}",
+	[FENCE_CONNECT_V6] = L"{4a72393b-319f-44bc-84c3-ba54dcb3b6b4}",
+	[FENCE_ACCEPT_V4] = L"{e1cd9fe7-f4b5-4273-96c0-592e487b8650}",
+	[FENCE_ACCEPT_V6] = L"{a3b42c97-9f04-4672-b87e-cee9c483257f}",
+};
+static const wchar_t user_id[] = L"{af043a0a-b34d-4f86-979c-c90371af6e66}";
+static const wchar_t ip_protocol[] = L"{3971ef2b-623e-4f9a-8cb1-6e79b806b9a7}";
+static const wchar_t remote_address[] =
+	L"{b235ae9a-1d64-49b8-a44c-5ff3d9095045}";
+static const wchar_t remote_port[] = L"{c35a604d-d22b-4e1a-91b4-68f674ee674b}";
 
-static const GUID *layer_of(enum fence_layer layer)
+/* What is no identifier comes out as nil, which no layer or condition has. */
+static GUID id_of(const wchar_t *text)
 {
-	static const GUID *const layers[FENCE_LAYERS] = {
-		[FENCE_CONNECT_V4] = &connect_v4,
-		[FENCE_CONNECT_V6] = &connect_v6,
-		[FENCE_ACCEPT_V4] = &accept_v4,
-		[FENCE_ACCEPT_V6] = &accept_v6,
-	};
+	GUID out = { 0 };
 
-	return layers[layer];
+	CLSIDFromString(text, &out);
+	return out;
 }
 
 static GUID filter_key(const GUID *sublayer, unsigned index)
@@ -99,19 +68,19 @@ static unsigned conditions_of(const struct fence_filter *filter,
 				      .rangeValue = ports };
 
 	out[0] = (FWPM_FILTER_CONDITION0){
-		user_id,
+		id_of(user_id),
 		FWP_MATCH_EQUAL,
 		{ .type = FWP_SECURITY_DESCRIPTOR_TYPE, .sd = user },
 	};
 	if (!filter->protocol)
 		return 1;
 	out[1] = (FWPM_FILTER_CONDITION0){
-		ip_protocol,
+		id_of(ip_protocol),
 		FWP_MATCH_EQUAL,
 		{ .type = FWP_UINT8, .uint8 = filter->protocol },
 	};
 	out[2] = (FWPM_FILTER_CONDITION0){
-		remote_address,
+		id_of(remote_address),
 		FWP_MATCH_EQUAL,
 		{ .type = FWP_UINT32, .uint32 = filter->address },
 	};
@@ -119,7 +88,8 @@ static unsigned conditions_of(const struct fence_filter *filter,
 		(FWP_VALUE0){ .type = FWP_UINT16, .uint16 = filter->low };
 	ports->valueHigh =
 		(FWP_VALUE0){ .type = FWP_UINT16, .uint16 = filter->high };
-	out[3] = (FWPM_FILTER_CONDITION0){ remote_port, FWP_MATCH_RANGE, port };
+	out[3] = (FWPM_FILTER_CONDITION0){ id_of(remote_port), FWP_MATCH_RANGE,
+					   port };
 	return 4;
 }
 
@@ -133,7 +103,7 @@ static DWORD add_filter(HANDLE engine, const GUID *sublayer, unsigned index,
 		.filterKey = filter_key(sublayer, index),
 		.displayData = { .name = name },
 		.flags = FILTER_PERSISTENT,
-		.layerKey = *layer_of(filter->layer),
+		.layerKey = id_of(layers[filter->layer]),
 		.subLayerKey = *sublayer,
 		.weight = { .type = FWP_UINT8, .uint8 = filter->weight },
 		.filterCondition = conditions,

@@ -111,6 +111,16 @@ int file_read(const wchar_t *path, char **out, size_t *size,
 	return error;
 }
 
+int file_named(const char *name, char **out, size_t *size,
+	       struct failure *failure)
+{
+	owned_ptr wchar_t *path = wide(name);
+	int error = path ? file_read(path, out, size, failure) : -ENOENT;
+
+	return error == -ENOENT ? failure_set(failure, ENOENT, "%s", name)
+				: error;
+}
+
 static bool write_all(const wchar_t *path, const void *bytes, size_t size)
 {
 	owned_handle HANDLE file = CreateFileW(path, GENERIC_WRITE, 0, NULL,

@@ -38,6 +38,10 @@ wchar_t *state_file(const char *name);
 int file_read(const wchar_t *path, char **out, size_t *size,
 	      struct failure *failure);
 
+/** file_named() - likewise, of a name in UTF-8; what is not there fails too */
+int file_named(const char *name, char **out, size_t *size,
+	       struct failure *failure);
+
 /** file_replace() - write a file as a whole: the old one stays, or is gone */
 int file_replace(const wchar_t *path, const void *bytes, size_t size,
 		 struct failure *failure);

@@ -1,38 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What the bwrap backend has to know of this machine: the program, the terminal, where masks may be made.
 local paths = require "srt.paths"
+local programs = require "srt.programs"
 local sys = require "srt.c.sys"
 
 local bubblewrap = {}
-
----@return string|nil real
----@return string|nil path
-local function executable(path)
-  local real = sys.realpath(path)
-  local st = real and sys.stat(real)
-  if st and st.type == "file" and st.mode & tonumber("111", 8) ~= 0 then return real, path end
-end
-
-local function on_path(search)
-  for folder in (search or "/usr/bin:/bin"):gmatch("[^:]+") do
-    if folder:sub(1, 1) == "/" then
-      local real, path = executable(folder .. "/bwrap")
-      if real then return real, path end
-    end
-  end
-end
 
 -- What a command could write, it could have written.
 local function bwrap_program(profile, rules, env)
   local given = profile.bwrapPath
   if given and given:sub(1, 1) ~= "/" then return nil, "bwrapPath: an absolute path is expected, not " .. given end
-  local real, path
-  if given then
-    real, path = executable(given)
-  else
-    real, path = on_path(env.PATH)
-  end
-  if not real or not path then
+  local path = given or programs.find("bwrap", env.PATH or "/usr/bin:/bin")
+  local real = path and programs.is(path) and sys.realpath(path)
+  if not path or not real then
     return nil, ("backend = \"bwrap\": %s; install bubblewrap (apt-get install bubblewrap), set bwrapPath, or choose "
       .. "backend = \"namespaces\""):format(given and given .. " is no program" or "there is no bwrap on PATH")
   end

@@ -34,16 +34,6 @@ local CHECKS = {
   { "policy", "trial", "run" },
 }
 
-local function find(env)
-  return function(name)
-    for folder in (env.PATH or ""):gmatch("[^:]+") do
-      local path = folder .. "/" .. name
-      local st = folder:sub(1, 1) == "/" and sys.stat(path)
-      if st and st.type == "file" and st.mode & tonumber("111", 8) ~= 0 then return path end
-    end
-  end
-end
-
 -- How many certificates there are, and how many that can't be read.
 local function count(texts)
   local trust, added, broken = require("srt.c.tls").trust(), 0, 0
@@ -84,7 +74,8 @@ function doctor.host(facts)
     env = facts.env, features = facts.features, uid = (sys.ids()), exe = sys.realpath("/proc/self/exe"),
     probe = require "srt.c.probe", redirects = require("srt.transparent").works,
     read = function(path) return sys.readfile(path, 1 << 20) end, stat = sys.stat,
-    there = function(path) return sys.lstat(path) ~= nil end, find = find(facts.env), now = sys.time,
+    there = function(path) return sys.lstat(path) ~= nil end, now = sys.time,
+    find = function(name) return require("srt.programs").find(name, facts.env.PATH) end,
     roots = function() return require("srt.trust").roots(facts.env) end, count = count, terminal = terminal,
     temp = function() return base, why end, fresh = function() return temp end,
     state = function() return state_folder(facts, base) end,

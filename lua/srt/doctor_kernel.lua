@@ -96,7 +96,7 @@ function kernel.namespaces(host)
   local why, cure = blame(host, refused)
   local which = refused[1] and ("%s namespaces can't be made"):format(table.concat(refused, ", "))
     or "they can be made, but not used"
-  return { state = "bad", found = ("%s (%s)"):format(which, host.reason), refused = refused,
+  return { state = "bad", found = ("%s (%s)"):format(which, host.reason),
     means = why .. "; without namespaces there is no sandbox of mounts and no network of its own", cure = cure }
 end
 
@@ -162,9 +162,9 @@ function kernel.landlock(host)
   end
   local ok, why = true, nil
   if abi > 0 then ok, why = host.probe.landlock() end
-  if ok and abi > 0 and not missing[1] then return { state = "ok", found = "ABI " .. abi, abi = abi } end
+  if ok and abi > 0 and not missing[1] then return { state = "ok", found = "ABI " .. abi } end
   local modules = host.read("/sys/kernel/security/lsm")
-  local finding = { state = "weak", abi = abi, found = abi == 0 and "not there"
+  local finding = { state = "weak", found = abi == 0 and "not there"
     or ("ABI %d%s"):format(abi, ok and "" or ", but a layer can't be entered: " .. why),
     means = "not held: " .. table.concat(ok and missing or { LACKS[1][2] }, "; ") }
   finding.cure = cures.kernel(host, "6.12")

@@ -121,8 +121,7 @@ function place.bwrap(host)
   end
   local st = host.stat(path)
   local setuid = st and st.mode & tonumber("4000", 8) ~= 0
-  return { state = "ok", found = ("%s, version %s%s"):format(path, version, setuid and ", setuid" or ""),
-    version = version, setuid = setuid or false }
+  return { state = "ok", found = ("%s, version %s%s"):format(path, version, setuid and ", setuid" or "") }
 end
 
 return place

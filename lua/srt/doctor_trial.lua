@@ -54,7 +54,7 @@ function trial.run(host)
   if not host.exe then
     return { state = "bad", found = "not tried: srt-lua's own file can't be found; was it replaced?" }
   end
-  folder = host.fresh(folder)
+  folder = host.fresh()
   local ok, message = tidy.mkdir(folder)
   if not ok then return { state = "bad", found = ("%s can't be made: %s"):format(folder, message) } end
   local finding = ran(host, folder)

@@ -64,10 +64,7 @@ local function socket_lines(sockets, say)
   say("unix socket: those that a process inside listens on")
 end
 
---- A plan of backends.landlock.
----@param plan table
----@param say fun(line: string)
-function plan_text.landlock(plan, say)
+local function landlock_lines(plan, say)
   if plan.tempDir then say("temporary directory: " .. plan.tempDir) end
   for _, rule in ipairs(plan.paths) do
     local words = rule.access:gsub(".", function(letter) return ", " .. MEANING[letter] end)
@@ -101,7 +98,7 @@ function plan_text.each(plan, say)
   say("backend: " .. plan.backend)
   if plan.bwrap then bwrap_lines(plan.bwrap, say) end
   say("working directory: " .. plan.cwd)
-  if plan.paths then return plan_text.landlock(plan, say) end
+  if plan.paths then return landlock_lines(plan, say) end
   say(("mount: %s / with all below it, nosuid, nodev"):format(plan.rootReadOnly and "read-only" or "writable "))
   say("mount: the sandbox's own /proc and /dev")
   for _, step in ipairs(plan.mounts) do

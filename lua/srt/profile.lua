@@ -243,6 +243,13 @@ function Resolver:note(origin, message)
   self.notes[#self.notes + 1] = { origin = origin, message = message }
 end
 
+-- Most policies say nothing of it, and then nothing is loaded for it.
+local function windows(values)
+  for key in pairs(values) do
+    if find(key, "windows.", 1, true) == 1 then return require("srt.windows_keys").resolve(values) end
+  end
+end
+
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
@@ -270,7 +277,7 @@ function profile.resolve(policy, ctx)
     observe = { mode = scalar(values, "observe", "writes"), given = values.observe ~= nil },
     strict = scalar(values, "strict", false),
     backend = scalar(values, "backend", "auto"), weaker = scalar(values, "enableWeakerNestedSandbox", false),
-    bwrapPath = scalar(values, "bwrapPath"), windows = require("srt.windows_keys").resolve(values),
+    bwrapPath = scalar(values, "bwrapPath"), windows = windows(values),
     presets = policy.presets, reports = require("srt.reporting").resolve(policy),
   }
   if out.network.transparent then

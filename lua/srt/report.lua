@@ -82,6 +82,31 @@ function report.usage(name, message, usage)
     usage:match("^(.-\n)\n"), name)
 end
 
+---Answers a command line that runs nothing, as it is wrong or asks for help.
+---@param ctx table {out, err}
+---@param name string "srt-lua run"
+---@param usage string the help
+---@param options table|nil {help = true} and the like
+---@param message string|nil what is wrong, where there are no options
+---@param wrong integer exit status of wrong usage
+---@return integer|nil exit status; nil: it goes on
+function report.answered(ctx, name, usage, options, message, wrong)
+  if not options then
+    ctx.err(report.usage(name, message, usage))
+    return wrong
+  elseif options.help then
+    ctx.out(usage)
+    return 0
+  end
+end
+
+---A failure of our own as a line, with its newline. It may name what lies in a folder of anybody's.
+---@param message string|table a problem
+---@return string
+function report.ours(message)
+  return (type(message) == "table" and report.line(message) or "srt-lua: " .. plain(message)) .. "\n"
+end
+
 ---Names that somebody outside replaced or removed, which takes a mount away.
 ---@param notices table[] of sandbox:run
 ---@return string[] warnings

@@ -55,7 +55,7 @@ local VALUED = {
     if not fd then return message end
     options.keep[#options.keep + 1] = fd
   end,
-  ["--control-fd"] = function(options, value) return run_options.control(options, value) end,
+  ["--control-fd"] = run_options.control,
   ["-p"] = function(options, value)
     local entry, message = require("srt.publish").parse(value)
     if not entry then return ("-p %s: %s"):format(value, message) end
@@ -121,14 +121,32 @@ function run_options.read(args, options, known)
   return options
 end
 
--- The first word is the policy.
-local function take_policy(options, word)
-  local first = not options.policy
-  if first then options.policy = word end
-  return first
+---Takes the first word for an option.
+---@param name string
+---@return fun(options: table, word: string): boolean word of run_options.read
+function run_options.first(name)
+  return function(options, word)
+    local first = not options[name]
+    if first then options[name] = word end
+    return first
+  end
 end
 
-local KNOWN = { valued = VALUED, word = take_policy,
+---Reads the arguments of what runs no command, but takes one file, behind "--" as well.
+---@param args string[]
+---@param known table of run_options.read, whose word is run_options.first("file")
+---@return table? options {file} or {help = true}
+---@return string? message
+function run_options.file(args, known)
+  local options, message = run_options.read(args, {}, known)
+  if not options or options.help then return options, message end
+  local rest = options.command or {}
+  if not options.file then options.file = table.remove(rest, 1) end
+  if rest[1] then return nil, "one file at a time" end
+  return options
+end
+
+local KNOWN = { valued = VALUED, word = run_options.first("policy"),
   flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch" } }
 
 --- Reads the arguments of `run`.

@@ -51,13 +51,13 @@ local function violation_of(self, event)
 end
 
 -- The same again and again is one thing to tell.
-local function group(self, v, count)
+local function group(self, v, count, told)
   local key = ("%s\0%s\0%s"):format(v.kind, v.target, v.rule or v.reason or "")
   local found = self.groups[key]
   if found then
     found.count = found.count + count
   elseif #self.groups < GROUPS or (self.kinds[v.kind] or 0) < OF_KIND then
-    found = { count = count, violation = v, told = self.known[v], met = 0, merged = 0, at = v.time }
+    found = { count = count, violation = v, told = told, met = 0, merged = 0, at = v.time }
     self.kinds[v.kind] = (self.kinds[v.kind] or 0) + 1
     self.groups[key], self.groups[#self.groups + 1] = found, found
   else
@@ -90,10 +90,10 @@ local function take_token(self, now)
   return true
 end
 
-local function keep(self, v)
+local function keep(self, v, told)
   local count = v.count or 1
   self.total = self.total + count
-  local found = group(self, v, count)
+  local found = group(self, v, count, told)
   if not found then
     if take_token(self, v.time) then record(self, v) end
     return
@@ -110,15 +110,14 @@ end
 function Store:add(event)
   local v = violation_of(self, event)
   if violations.ignored(v, self.ignore) then return nil end
-  self.known[v] = event.told
   if not self.ask then
-    keep(self, v)
+    keep(self, v, event.told)
     return v
   end
-  self.pending[v] = true
+  self.pending[v] = event.told or false
   self.ask(v, function(drop)
     self.pending[v] = nil
-    if not drop then keep(self, v) end
+    if not drop then keep(self, v, event.told) end
   end)
   return v
 end
@@ -134,7 +133,7 @@ function Store:finish()
   local left = {}
   for v in pairs(self.pending) do left[#left + 1] = v end
   table.sort(left, function(a, b) return a.time < b.time end)
-  for _, v in ipairs(left) do keep(self, v) end
+  for _, v in ipairs(left) do keep(self, v, self.pending[v]) end
   self.pending = {}
   for _, found in ipairs(self.groups) do
     if found.last then flush(self, found, found.last) end
@@ -179,7 +178,7 @@ function violations.new(options)
     ignore = options.ignore and next(options.ignore) and options.ignore or nil,
     capacity = options.capacity or CAPACITY, now = options.now or os.time, ask = options.ask, write = options.write,
     ring = {}, groups = {}, kinds = {}, pending = {}, total = 0, kept = 0, ungrouped = 0, lost = 0,
-    tokens = BURST, refilled = 0, known = setmetatable({}, { __mode = "k" }),
+    tokens = BURST, refilled = 0,
   }, Store)
 end
 

@@ -41,17 +41,10 @@ local function account_of(problem, value, out)
   out.account = name
 end
 
-local function is_asked(values)
-  for key in pairs(values) do
-    if key:find("windows.", 1, true) == 1 then return true end
-  end
-end
-
 ---@param values table of a policy
----@return table|nil {low, high, sublayer, account, group, helper, problems}; nil where the policy says nothing.
+---@return table windows {low, high, sublayer, account, group, helper, problems}
 --- problems: {origin, message}; they are told where a plan for Windows is made, since elsewhere nothing reads these
 function windows_keys.resolve(values)
-  if not is_asked(values) then return nil end
   local out = { problems = {} }
   for name, value in pairs(windows_keys.DEFAULTS) do out[name] = value end
   local function problem(origin, message)

@@ -32,7 +32,7 @@ local function denied(rules, path)
 end
 
 -- Known differences, all on the side of denial: what is denied though the decision allows it, and when. The words are
--- those that users read (landlock.OPEN, docs).
+-- those that users read (OPEN of backends/landlock.lua, docs).
 local DIFFER = {
   { action = "list", why = "a folder with a denied folder in it can't be listed", when = denied_folder },
   { action = "make", why = "nothing is made directly in a folder above a denied write", when = function(rules, path)

@@ -268,14 +268,10 @@ end
 ---@return integer status 0 all is well, 1 there are problems, 2 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
-  if not options then
-    ctx.err(report.usage("srt-lua check", message, check.USAGE))
-    return 2
-  elseif options.help then
-    ctx.out(check.USAGE)
-    return 0
-  end
-  local status, results = 0, {}
+  local status = report.answered(ctx, "srt-lua check", check.USAGE, options, message, 2)
+  if status then return status end
+  local results = {}
+  status = 0
   for i, file in ipairs(options.files) do
     local profile, problems = ctx.load(file)
     local bad = problems or profile.unenforced

@@ -91,14 +91,8 @@ end
 ---@return integer exit status: 0, 1 for a policy with problems, 2 for wrong usage
 function compile.main(args, ctx)
   local options, message = parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua compile", message, compile.USAGE))
-    return 2
-  end
-  if options.help then
-    ctx.out(compile.USAGE)
-    return 0
-  end
+  local status = require("srt.report").answered(ctx, "srt-lua compile", compile.USAGE, options, message, 2)
+  if status then return status end
   local session = require("srt.session")
   local facts
   facts, message = session.facts(ctx.program)

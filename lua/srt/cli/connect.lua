@@ -152,19 +152,13 @@ end
 ---@return integer exit status
 function connect.main(args, ctx)
   local options, message = connect.parse(args)
-  local plain = require("srt.report").plain
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua connect", message, connect.USAGE))
-    return FAILED
-  elseif options.help then
-    ctx.out(connect.USAGE)
-    return 0
-  end
+  local status = require("srt.report").answered(ctx, "srt-lua connect", connect.USAGE, options, message, FAILED)
+  if status then return status end
   local ok, fault = pcall(join, options, require("srt.c.sys").environ())
   if ok then return 0 end
   if type(fault) ~= "table" then error(fault, 0) end
   ctx.err(("srt-lua: connect: %s: %s\n"):format(require("srt.proxy_url").authority(options.host, options.port),
-    plain(fault.reason)))
+    require("srt.report").plain(fault.reason)))
   return REFUSED
 end
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua convert: JSON settings of srt, as a policy to go on from.
+local run_options = require "srt.run_options"
 local sys = require "srt.c.sys"
 
 local convert = {}
@@ -21,11 +22,7 @@ local KNOWN = {
     options.output = value
   end },
   flags = { ["--force"] = "force" },
-  word = function(options, word)
-    local first = not options.settings
-    if first then options.settings = word end
-    return first
-  end,
+  word = run_options.first("file"),
 }
 
 local function fail(ctx, message)
@@ -50,17 +47,10 @@ end
 ---@param ctx table {program, out, err, tty}
 ---@return integer exit status
 function convert.main(args, ctx)
-  local options, message = require("srt.run_options").read(args, {}, KNOWN)
-  if options and not options.help and (not options.settings or options.command) then
-    options, message = nil, options.settings and "one file at a time" or "no settings given"
-  end
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua convert", message, convert.USAGE))
-    return 2
-  elseif options.help then
-    ctx.out(convert.USAGE)
-    return 0
-  end
+  local options, message = run_options.file(args, KNOWN)
+  if options and not options.help and not options.file then options, message = nil, "no settings given" end
+  local status = require("srt.report").answered(ctx, "srt-lua convert", convert.USAGE, options, message, 2)
+  if status then return status end
   local facts, path, text
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then return fail(ctx, message) end
@@ -68,7 +58,7 @@ function convert.main(args, ctx)
     path, message = require("srt.output").place(options.output, options.force, facts.cwd)
     if not path then return fail(ctx, message) end
   end
-  text, message = text_of(ctx, options.settings, facts)
+  text, message = text_of(ctx, options.file, facts)
   if not text then
     ctx.err(message)
     return 1

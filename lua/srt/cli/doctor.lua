@@ -89,7 +89,7 @@ function doctor.main(args, ctx)
   elseif option == "--inside" and args[2] then
     return require("srt.doctor_trial").inside(args[2])
   elseif args[2] or option and option ~= "--clean" and option ~= "--json" then
-    ctx.err(require("srt.report").usage("srt-lua doctor", "it takes --json or --clean, and nothing else", doctor.USAGE))
+    ctx.err(report.usage("srt-lua doctor", "it takes --json or --clean, and nothing else", doctor.USAGE))
     return 125
   end
   local facts, message = require("srt.session").facts(ctx.program)

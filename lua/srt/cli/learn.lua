@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua learn: runs a command, watches it, and writes the policy that it needed.
 local paths = require "srt.paths"
+local run_options = require "srt.run_options"
 local sys = require "srt.c.sys"
 
 local learn = {}
@@ -37,7 +38,7 @@ end
 
 local KNOWN = {
   valued = {
-    ["-c"] = function(options, value) options.command = { "/bin/sh", "-c", value } end,
+    ["-c"] = run_options.valued["-c"],
     ["-o"] = path_to(function(options, value) options.output = value end),
     ["--write"] = path_to(function(options, value) options.write[#options.write + 1] = value end),
   },
@@ -48,7 +49,7 @@ local KNOWN = {
 ---@return table? options {command, output, write, force, blind, debug} or {help = true}
 ---@return string? message
 function learn.parse(args)
-  local options, message = require("srt.run_options").read(args, { write = {}, output = "policy.lua" }, KNOWN)
+  local options, message = run_options.read(args, { write = {}, output = "policy.lua" }, KNOWN)
   if not options or options.help then return options, message end
   if not options.command or not options.command[1] then return nil, "no command given" end
   return options
@@ -95,13 +96,8 @@ end
 ---@return integer exit status
 function learn.main(args, ctx)
   local options, message = learn.parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua learn", message, learn.USAGE))
-    return FAILED
-  elseif options.help then
-    ctx.out(learn.USAGE)
-    return 0
-  end
+  local status = require("srt.report").answered(ctx, "srt-lua learn", learn.USAGE, options, message, FAILED)
+  if status then return status end
   local cwd, why = sys.cwd()
   if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
   local output, write
@@ -110,7 +106,7 @@ function learn.main(args, ctx)
   write, message = folders_of(options, cwd)
   if not write then return fail(ctx, message) end
   local learner = require("srt.learner").new { write = write, reads = not options.blind }
-  local status = require("srt.cli.run").start({ policy = "srt-lua learn", learner = learner, keep = {}, publish = {},
+  status = require("srt.cli.run").start({ policy = "srt-lua learn", learner = learner, keep = {}, publish = {},
     command = options.command, debug = options.debug }, ctx)
   if not learner.ran then return status end
   local name = options.command[1]:match("[^/]*$")

@@ -35,10 +35,7 @@ Standard output says where it listens, one line each: "proxy: http://127.0.0.1:3
 
 local FAILED = 125
 
-local function tell(ctx, message)
-  ctx.err(type(message) == "table" and require("srt.report").line(message) .. "\n"
-    or "srt-lua: " .. require("srt.report").plain(message) .. "\n")
-end
+local function tell(ctx, message) ctx.err(require("srt.report").ours(message)) end
 
 ---Reads ADDRESS[:PORT].
 ---@param text string
@@ -73,11 +70,7 @@ local KNOWN = {
     ["--ca-file"] = function(options, value) options.caFile = value end,
   },
   flags = { ["--no-token"] = "noToken", ["--debug"] = "debug" },
-  word = function(options, word)
-    local first = not options.policy
-    if first then options.policy = word end
-    return first
-  end,
+  word = run_options.first("policy"),
 }
 for _, name in ipairs { "--report", "--violations", "--command-id", "--command-text" } do
   KNOWN.valued[name] = run_options.valued[name]
@@ -255,13 +248,8 @@ end
 ---@return integer exit status
 function proxy.main(args, ctx)
   local options, message = proxy.parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua proxy", message, proxy.USAGE))
-    return FAILED
-  elseif options.help then
-    ctx.out(proxy.USAGE)
-    return 0
-  end
+  local status = require("srt.report").answered(ctx, "srt-lua proxy", proxy.USAGE, options, message, FAILED)
+  if status then return status end
   local login, facts
   login, message = login_of(options.token)
   if not message then facts, message = require("srt.session").facts(ctx.program) end

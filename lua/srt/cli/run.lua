@@ -8,12 +8,7 @@ local run = {}
 -- Failures of our own; a command that is not there, or can't be executed.
 local FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
----@param message string|table a problem as srt.report has them
-local function ours(message)
-  local report = require "srt.report"
-  -- It may name what lies in a folder of anybody's.
-  return (type(message) == "table" and report.line(message) or "srt-lua: " .. report.plain(message)) .. "\n"
-end
+local function ours(message) return require("srt.report").ours(message) end
 
 local function fail(ctx, message)
   ctx.err(ours(message))
@@ -179,7 +174,7 @@ local function prepare(ctx, options)
     live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
-  if elsewhere == "windows" or elsewhere == "seatbelt" then
+  if require("srt.backend").ELSEWHERE[elsewhere] then
     return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
   end
   tell(ctx, loaded.profile.warnings, "warning: ")
@@ -199,15 +194,8 @@ end
 function run.main(args, ctx)
   local given = require "srt.run_options"
   local options, message = given.parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua run", message, given.USAGE))
-    return FAILED
-  end
-  if options.help then
-    ctx.out(given.USAGE)
-    return 0
-  end
-  return run.start(options, ctx)
+  return require("srt.report").answered(ctx, "srt-lua run", given.USAGE, options, message, FAILED)
+    or run.start(options, ctx)
 end
 
 -- By one backend: the status; or nil and why namespaces can't be had.

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The command line of srt, for whoever calls us by that name: JSON settings instead of a policy.
+local run_options = require "srt.run_options"
 local sys = require "srt.c.sys"
 
 local srt = {}
@@ -25,25 +26,20 @@ The exit status is the command's, or 1 where srt itself fails.
 local FAILED = 1
 
 local function shell()
-  for folder in (sys.getenv("PATH") or ""):gmatch("[^:]+") do
-    local st = folder:sub(1, 1) == "/" and sys.stat(folder .. "/bash")
-    if st and st.type == "file" then return folder .. "/bash" end
-  end
-  return "/bin/sh"
+  return require("srt.programs").find("bash", sys.getenv("PATH")) or "/bin/sh"
 end
 
 local VALUED = {
   ["--settings"] = function(options, value) options.policy = value end,
   ["-s"] = function(options, value) options.policy = value end,
   ["-c"] = function(options, value) options.command = { shell(), "-c", value } end,
-  ["--control-fd"] = function(options, value) return require("srt.run_options").control(options, value) end,
+  ["--control-fd"] = run_options.control,
 }
 
 local FLAGS = { ["--debug"] = "debug", ["-d"] = "debug", ["--version"] = "version", ["-V"] = "version" }
 
 local function parse(args)
-  local given = require "srt.run_options"
-  local options, message = given.read(args, { keep = {}, publish = {} }, { valued = VALUED, flags = FLAGS })
+  local options, message = run_options.read(args, { keep = {}, publish = {} }, { valued = VALUED, flags = FLAGS })
   if not options or options.help or options.version then return options, message end
   local command = options.command
   if not command or not command[1] then return nil, "no command given" end
@@ -67,13 +63,9 @@ end
 ---@return integer exit status
 function srt.main(args, ctx)
   local options, message = parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt", message, srt.USAGE))
-    return FAILED
-  elseif options.help then
-    ctx.out(srt.USAGE)
-    return 0
-  elseif options.version then
+  local status = require("srt.report").answered(ctx, "srt", srt.USAGE, options, message, FAILED)
+  if status then return status end
+  if options.version then
     ctx.out("srt-lua " .. ctx.program.version .. "\n")
     return 0
   end

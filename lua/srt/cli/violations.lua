@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua violations: shows what was denied in this user's runs.
+local run_options = require("srt.run_options")
 local sys = require("srt.c.sys")
 
 local violations = {}
@@ -19,29 +20,18 @@ local BEFORE = 10 -- lines that a reader who follows begins with
 local PIECE = 65536
 local LONGEST = 1 << 20 -- no line of ours is
 
+local KNOWN = {
+  valued = { ["--last"] = function(options, value)
+    options.last = value:find("^%d+$") and math.tointeger(tonumber(value))
+    return not options.last and "--last takes a number of lines" or nil
+  end },
+  flags = { ["--follow"] = "follow", ["--json"] = "json" },
+  word = run_options.first("file"),
+}
+
 local function parse(args)
-  local options, plain, at = {}, false, 0
-  while at < #args do
-    at = at + 1
-    local arg = args[at]
-    if not plain and (arg == "--help" or arg == "-h") then
-      return { help = true }
-    elseif not plain and (arg == "--follow" or arg == "--json") then
-      options[arg:sub(3)] = true
-    elseif not plain and arg == "--last" then
-      at = at + 1
-      options.last = args[at] and args[at]:find("^%d+$") and math.tointeger(tonumber(args[at]))
-      if not options.last then return nil, "--last takes a number of lines" end
-    elseif not plain and arg == "--" then
-      plain = true
-    elseif not plain and arg:sub(1, 1) == "-" then
-      return nil, "unknown option " .. arg
-    elseif options.file then
-      return nil, "one file at a time"
-    else
-      options.file = arg
-    end
-  end
+  local options, message = run_options.file(args, KNOWN)
+  if not options then return nil, message end
   options.last = options.last or options.follow and BEFORE or nil
   return options
 end
@@ -174,13 +164,8 @@ end
 ---@return integer status 0, 1 for a file that can't be read, 2 for wrong usage
 function violations.main(args, ctx)
   local options, message = parse(args)
-  if not options then
-    ctx.err(require("srt.report").usage("srt-lua violations", message, violations.USAGE))
-    return 2
-  elseif options.help then
-    ctx.out(violations.USAGE)
-    return 0
-  end
+  local status = require("srt.report").answered(ctx, "srt-lua violations", violations.USAGE, options, message, 2)
+  if status then return status end
   local find = options.file and function() return options.file end or finder(ctx)
   local self = setmetatable({ out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0 }, Reader)
   local path = find()
