@@ -91,10 +91,9 @@ class Landlock(Case):
                 "fast": "Operation not supported", "six": "Connection refused", "proxy": "HTTP/1.1 200 OK",
                 "denied": "HTTP/1.1 403 Forbidden", "late": "ok"}, got, repr(result))
             # The listener, as others see it.
-            before = set(listening())
             process = self.start(["sleep", "20"], policy)
             try:
-                ports = until(lambda: set(listening()) - before)
+                ports = until(lambda: list(listening(process.pid)))
                 self.assertTrue(ports)
                 for port in ports:
                     self.assertEqual(b"", knock(port, "GET http://%s/ HTTP/1.1\r\n\r\n" % target))
@@ -219,12 +218,18 @@ class Landlock(Case):
         self.assertEqual("b'x'\n1\n111\n", result.out, repr(result))
 
 
-def listening():
-    """Ports of 127.0.0.1 that somebody listens on."""
+def listening(pid):
+    """Ports of 127.0.0.1 that a process listens on."""
+    own = set()
+    for name in os.listdir("/proc/%d/fd" % pid):
+        try:
+            own.add(os.stat("/proc/%d/fd/%s" % (pid, name)).st_ino)
+        except OSError:
+            pass  # closed meanwhile
     with open("/proc/net/tcp", encoding="ascii") as file:
         for line in list(file)[1:]:
             words = line.split()
-            if words[3] == "0A" and words[1].startswith("0100007F:"):
+            if words[3] == "0A" and words[1].startswith("0100007F:") and int(words[9]) in own:
                 yield int(words[1].split(":")[1], 16)
 
 
