@@ -44,7 +44,7 @@ PATH = os.environ.get("SRT_CLIENTS", "") + ":/usr/local/sbin:/usr/local/bin:/usr
 PATH = PATH.lstrip(":")
 # An ordinary user for a root caller; it needs no entry in any file.
 ORDINARY = 65123
-USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
+USERS = ALL_USERS = ("root", "user") if os.geteuid() == 0 else ("user",)
 # A build with sanitizers is slow: once is enough there.
 if os.environ.get("SRT_ONE_USER") == "1":
     USERS = USERS[:1]
@@ -104,11 +104,10 @@ def users_of(test):
     return USERS[zlib.crc32(test.__qualname__.encode()) % len(USERS):][:1] if ONE_EACH else USERS
 
 
-def as_everyone(test):
-    """Runs a test method for each user there is; self.user says which."""
+def _as(test, users):
     @functools.wraps(test)
     def wrapper(self):
-        for user in users_of(test):
+        for user in users:
             with self.subTest(user=user):
                 self.user = user
                 self.fresh()
@@ -117,6 +116,20 @@ def as_everyone(test):
                 finally:
                     self.clean()
     return wrapper
+
+
+def as_everyone(test):
+    """Runs a test method for each user there is; self.user says which."""
+    return _as(test, users_of(test))
+
+
+def as_only(user):
+    """Runs a test method that means something for "root" or "user" alone, whatever by_turns would choose."""
+    def wrap(test):
+        if user in ALL_USERS:
+            return _as(test, (user,))
+        return functools.wraps(test)(lambda self: skip("only for " + user, allowed=True))
+    return wrap
 
 
 class Case(unittest.TestCase):

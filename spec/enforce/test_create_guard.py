@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from lib import LONG, PUBLIC, as_everyone, has, main, need
+from lib import LONG, PUBLIC, as_everyone, as_only, has, main, need
 from running import Running, arguments, state, tag, until
 
 CALLS = shutil.copy(pathlib.Path(__file__).with_name("calls.py"), PUBLIC)
@@ -348,11 +348,9 @@ class Kernel(Guard):
             try: os.open("few", os.O_CREAT | os.O_WRONLY); assert False
             except OSError as e: assert e.errno == errno.EMFILE, e'""")
 
-    @as_everyone
+    @as_only("root")
     def test_no_power_that_the_caller_gave_up(self):
         """A root caller's process that dropped its capabilities makes files as one without them."""
-        if self.user != "root":
-            return
         os.mkdir(self.path("w/theirs"))
         os.chown(self.path("w/theirs"), 65000, 65000)
         self.works("""python3 -c 'if True:
@@ -434,11 +432,9 @@ class Agent(Guard):
             for i in range(100): subprocess.check_call(["sh", "-c", "echo $$ >p%d" % i])'""")
         self.assertEqual(32 * 50 + 100, len(os.listdir(self.w)))
 
-    @as_everyone
+    @as_only("user")
     def test_in_a_sandbox(self):
         """One of ours in one of ours, which has no openat2."""
-        if self.user != "user":
-            return
         inner = self.write("inner.lua", "return " + GUARD)
         got = self.run_sh("%s run %s -- python3 %s make yes; ls" % (os.path.join(PUBLIC, "srt-lua"), inner, CALLS),
                           '{ filesystem = { allowWrite = { "." } }, allowNestedUserNamespaces = true }')

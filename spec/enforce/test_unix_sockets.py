@@ -10,7 +10,7 @@ import socket
 import subprocess
 import textwrap
 
-from lib import BINARY, LONG, PUBLIC, as_everyone, main, need
+from lib import BINARY, LONG, PUBLIC, as_everyone, as_only, main, need
 from running import Running, until
 from test_create_guard import agents
 
@@ -650,11 +650,9 @@ class Programs(Sockets):
                        policy=policy(sockets["X0"], self.path("h", "wayland-*")))
         self.assertEqual(["ECONNREFUSED", "X0", "wayland-0"], got)
 
-    @as_everyone
+    @as_only("user")
     def test_in_a_sandbox(self):
         """One of ours in one of ours, which has no openat2."""
-        if self.user != "user":
-            return
         self.both()
         inner = self.write("inner.lua", "return " + policy(self.a))
         got = self.run_sh("%s run %s -- python3 %s ask %s %s" % (BINARY, inner, CLIENT, self.a, self.b),

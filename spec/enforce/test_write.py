@@ -4,7 +4,7 @@ import os
 import socket
 
 from files import Files
-from lib import as_everyone, main
+from lib import as_everyone, as_only, main
 
 
 class Writing(Files):
@@ -67,11 +67,9 @@ class Writing(Files):
             "write /proc/self/root%s/w/d/f" % self.dir: "EROFS", "rename e d/f": "EXDEV", "write /proc/self/fd/../cwd/d/f":
             "EROFS"})
 
-    @as_everyone
+    @as_only("root")
     def test_mounts_below(self):
         """A mount in a denied or an allowed folder is held as the folder is."""
-        if self.user != "root":
-            return
         self.sh("mkdir -p a/m d/m ../store; echo x >../store/f")
         policy = self.policy('{ filesystem = { allowWrite = { "a" }, denyWrite = { "a/m/f" }, denyRead = { "d" } } }')
         done = self.with_mounts("mount --bind ../store a/m; mount --bind ../store d/m", policy,
