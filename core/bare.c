@@ -3,7 +3,6 @@
 #include "core/bare.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,17 +13,6 @@
 #include "core/landlock_paths.h"
 #include "core/seccomp.h"
 #include "core/setup.h"
-#include "core/system.h"
-
-static void close_inherited(const struct plan *plan, int control, int setup)
-{
-	int keep[64] = { control, setup };
-	size_t count = 2;
-
-	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
-		keep[count++] = plan->keep_fds[i];
-	sys_close_all_but(3, keep, count);
-}
 
 static int set_up(const struct plan *plan, int control, int setup,
 		  struct bare_agent *agent, struct confinement *confinement,
@@ -34,7 +22,7 @@ static int set_up(const struct plan *plan, int control, int setup,
 
 	if (setup_await(setup, MESSAGE_GO, &fd))
 		return failure_set(failure, EPROTO, "unexpected message");
-	close_inherited(plan, control, setup);
+	setup_close(plan, (const int[]){ control, setup }, 2);
 	error = setup_hold(plan, failure);
 	if (!error)
 		error = setup_listen(plan, control, agent->ports, failure);
@@ -81,30 +69,16 @@ static int part(struct confinement *confinement, struct bare_agent *agent,
 _Noreturn void bare_run(const struct shared *shared, int control, int setup)
 {
 	static struct bare_agent agent;
-	struct confinement confinement = {
-		.plan = &shared->plan,
-		.caller = &shared->caller,
-		.ruleset = -1,
-		.masks = -1,
-		.led = LED_NOT,
-		.watch = -1,
-		.agent = -1,
-	};
-	struct message message = { .kind = MESSAGE_FAILED };
+	struct confinement confinement = setup_first(shared);
+	struct failure failure = { 0 };
 	int error;
 
-	prctl(PR_SET_NAME, "srt-lua-init");
-	/* The command gets the plan's. */
-	sys_forget_environment();
 	agent.plan = &shared->plan;
 	error = set_up(&shared->plan, control, setup, &agent, &confinement,
-		       &message.failure);
+		       &failure);
 	if (!error) {
 		close(setup);
-		error = part(&confinement, &agent, control, &message.failure);
+		error = part(&confinement, &agent, control, &failure);
 	}
-	if (!message.failure.text[0])
-		failure_set(&message.failure, -error, "set-up failed");
-	(void)sys_send(control, &message, sizeof(message), NULL, 0);
-	_exit(1);
+	setup_fail(control, error, &failure);
 }

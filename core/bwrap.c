@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "core/descendants.h"
 #include "core/message.h"
 #include "core/mounts.h"
 #include "core/seccomp.h"
@@ -275,31 +276,13 @@ int bwrap_failure(const struct bwrap *bwrap, struct failure *failure)
 	return -EPERM;
 }
 
-/* Kills our children: what a bubblewrap that was killed has left. */
-static void kill_orphans(void)
-{
-	owned_fd int fd = -1;
-	char path[64], text[256] = "", *at = text, *end;
-	long pid;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-		 (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		return;
-	while ((pid = strtol(at, &end, 10)) > 0 && end != at) {
-		(void)kill((pid_t)pid, SIGKILL);
-		at = end;
-	}
-}
-
 void bwrap_end(const struct bwrap *bwrap)
 {
 	if (bwrap->init >= 0)
 		(void)syscall(SYS_pidfd_send_signal, bwrap->init, SIGKILL, NULL,
 			      0U);
-	do {
-		/* They are not reaped yet, so the numbers are theirs. */
-		kill_orphans();
-	} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+	/* Where nobody tells our children, PID 1 is the one there was. */
+	if (descendants_end())
+		while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+			;
 }

@@ -17,9 +17,6 @@
 #include "core/setup.h"
 #include "core/system.h"
 
-#define MNT_DETACH_ 2	     /* sys/mount.h clashes with linux/mount.h */
-#define AT_RECURSIVE_ 0x8000 /* fcntl.h has it from glibc 2.37 */
-
 /*
  * The plan, where its pointers point to: the host process maps it where nothing
  * else comes to lie (shared_new()).

@@ -15,12 +15,9 @@
 #include "core/system.h"
 
 /* A file, as it is called in every mount of it. */
-static int identify(int dir, const char *name, struct statx *out)
+static int identify(int at, struct statx *out)
 {
-	return statx(dir, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW,
-		     STATX_TYPE | STATX_INO, out)
-		       ? -errno
-		       : 0;
+	return statx(at, "", AT_EMPTY_PATH, STATX_INO, out) ? -errno : 0;
 }
 
 static uint64_t device_of(const struct statx *st)
@@ -39,7 +36,7 @@ int bwrap_note(struct plan *plan, struct failure *failure)
 		if (step->kind != MOUNT_BIND)
 			continue;
 		at = sys_open_plain(step->source, O_PATH);
-		error = at < 0 ? at : identify(at, "", &st);
+		error = at < 0 ? at : identify(at, &st);
 		if (error)
 			return failure_set(failure, -error, "cannot find %s",
 					   step->source);
@@ -49,21 +46,16 @@ int bwrap_note(struct plan *plan, struct failure *failure)
 	return 0;
 }
 
-/* What is to be seen at a step's target, where now @st is. */
-static bool is_wanted(const struct plan *plan, size_t index, int masks,
+/* Is it what is to be seen at a step's target? @st is of @at. */
+static bool is_wanted(const struct plan *plan, size_t index, int masks, int at,
 		      const struct statx *st)
 {
 	const struct mount_step *step = &plan->steps[index];
-	char name[MOUNTS_COVER_SIZE];
-	struct statx cover;
 
 	if (step->kind == MOUNT_BIND)
 		return step->device == device_of(st) &&
 		       step->inode == st->stx_ino;
-	mounts_cover(plan, index, S_ISDIR(st->stx_mode), name);
-	return !identify(masks, name, &cover) &&
-	       device_of(&cover) == device_of(st) &&
-	       cover.stx_ino == st->stx_ino;
+	return mounts_covered(plan, index, masks, at);
 }
 
 static int verify(const struct plan *plan, size_t index, int masks, int root)
@@ -72,12 +64,12 @@ static int verify(const struct plan *plan, size_t index, int masks, int root)
 	owned_fd int at = sys_open_beneath(root, step->target, O_PATH);
 	struct statvfs fs;
 	struct statx st;
-	int error = at < 0 ? at : identify(at, "", &st);
+	int error = at < 0 ? at : identify(at, &st);
 
 	if (error)
 		return error;
 	if (!(st.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
-	    !is_wanted(plan, index, masks, &st) || fstatvfs(at, &fs))
+	    !is_wanted(plan, index, masks, at, &st) || fstatvfs(at, &fs))
 		return -ESTALE;
 	return step->kind == MOUNT_BIND && step->read_only &&
 			       !(fs.f_flag & ST_RDONLY)

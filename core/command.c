@@ -60,7 +60,7 @@ int caps_set(uint64_t keep)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-int caps_drop(uint64_t keep)
+static int caps_drop(uint64_t keep)
 {
 	for (int cap = 0; cap < 64; cap++) {
 		if (keep & (UINT64_C(1) << cap))

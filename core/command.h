@@ -80,22 +80,21 @@ enum { LED_NOT = 1, LED_BY_AGENT = 2 };
 int command_start(const struct confinement *confinement,
 		  struct command *command);
 
-/** caps_keep() - caps_drop(), as far as a plan without namespaces can */
-int caps_keep(const struct plan *plan, uint64_t keep);
-
 /** struct command_report - why the command does not run */
 struct command_report {
 	int not_run; /* errno of execve(2), or 0 */
 	struct failure failure;
 };
 
-/** caps_set() - caps_drop(), but for what exec could give back */
+/** caps_set() - caps_keep(), but for what exec could give back */
 int caps_set(uint64_t keep);
 
 /**
- * caps_drop() - keep @keep of the capabilities, in every set, and no other
+ * caps_keep() - keep @keep of the capabilities, in every set, and no other
+ *
+ * As far as a plan without namespaces can: its bounding set stays.
  * Return: 0 or -errno.
  */
-int caps_drop(uint64_t keep);
+int caps_keep(const struct plan *plan, uint64_t keep);
 
 #endif

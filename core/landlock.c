@@ -6,28 +6,32 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "core/system.h"
 
-#define WRITE_FILE LANDLOCK_ACCESS_FS_WRITE_FILE
-#define ENTRIES                                                           \
-	(LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | \
-	 LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |     \
-	 LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |     \
-	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |   \
-	 LANDLOCK_ACCESS_FS_MAKE_SYM)
+#define FS(name) LANDLOCK_ACCESS_FS_##name
 
-/* What each ABI of the kernel adds to the write layer. */
+/* What each letter of struct landlock_path means, from which ABI on. */
 static const struct {
+	char letter;
 	int abi;
 	uint64_t files;	  /* rights that make sense on a file */
 	uint64_t entries; /* rights that need a directory */
-} rights_by_abi[] = {
-	{ 1, WRITE_FILE, ENTRIES },
-	{ 2, 0, LANDLOCK_ACCESS_FS_REFER },
-	{ 3, LANDLOCK_ACCESS_FS_TRUNCATE, 0 },
+} rights[] = {
+	{ 'x', 1, FS(EXECUTE), 0 },
+	{ 'r', 1, FS(READ_FILE), 0 },
+	{ 'l', 1, 0, FS(READ_DIR) },
+	{ 'w', 1, FS(WRITE_FILE), 0 },
+	{ 'w', 3, FS(TRUNCATE), 0 },
+	{ 'm', 1, 0,
+	  FS(REMOVE_DIR) | FS(REMOVE_FILE) | FS(MAKE_CHAR) | FS(MAKE_DIR) |
+		  FS(MAKE_REG) | FS(MAKE_SOCK) | FS(MAKE_FIFO) |
+		  FS(MAKE_BLOCK) | FS(MAKE_SYM) },
+	{ 'm', 2, 0, FS(REFER) },
+	{ 'i', 5, SRT_LANDLOCK_FS_IOCTL_DEV, 0 },
 };
 
 struct layer {
@@ -35,6 +39,18 @@ struct layer {
 	uint64_t files;
 	uint64_t entries;
 };
+
+void landlock_rights(const char *letters, int abi, uint64_t *files,
+		     uint64_t *entries)
+{
+	*files = *entries = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
+		if (rights[i].abi > abi || !strchr(letters, rights[i].letter))
+			continue;
+		*files |= rights[i].files;
+		*entries |= rights[i].entries;
+	}
+}
 
 int landlock_add(int ruleset, int fd, uint64_t files, uint64_t entries)
 {
@@ -126,16 +142,12 @@ int landlock_build(const struct plan *plan, int *out, struct failure *failure)
 {
 	struct landlock_attr attr = { 0 };
 	struct layer layer = { .ruleset = -1 };
-	int abi = sys_landlock_abi();
 	int error = 0;
 
 	*out = -1;
-	for (size_t i = 0; i < ARRAY_SIZE(rights_by_abi); i++) {
-		if (!plan->landlock || rights_by_abi[i].abi > abi)
-			break;
-		layer.files |= rights_by_abi[i].files;
-		layer.entries |= rights_by_abi[i].entries;
-	}
+	if (plan->landlock)
+		landlock_rights("wm", sys_landlock_abi(), &layer.files,
+				&layer.entries);
 	attr.files = layer.files | layer.entries;
 	if (plan->scope_signals)
 		attr.scoped =

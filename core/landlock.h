@@ -22,6 +22,15 @@
 int landlock_build(const struct plan *plan, int *out, struct failure *failure);
 
 /**
+ * landlock_rights() - what letters mean (struct landlock_path)
+ * @abi: rights that it lacks are left out
+ * @files: out: rights that make sense on a file
+ * @entries: out: those that need a directory
+ */
+void landlock_rights(const char *letters, int abi, uint64_t *files,
+		     uint64_t *entries);
+
+/**
  * landlock_add() - allow something at a descriptor, and all below it
  * @files: rights that make sense on a file
  * @entries: further ones, where it is a directory

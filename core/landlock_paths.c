@@ -4,47 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "core/landlock.h"
 #include "core/system.h"
-
-#define FS(name) LANDLOCK_ACCESS_FS_##name
-
-/* What each letter of struct landlock_path means, from which ABI on. */
-static const struct {
-	char letter;
-	int abi;
-	uint64_t files;	  /* rights that make sense on a file */
-	uint64_t entries; /* rights that need a directory */
-} rights[] = {
-	{ 'x', 1, FS(EXECUTE), 0 },
-	{ 'r', 1, FS(READ_FILE), 0 },
-	{ 'l', 1, 0, FS(READ_DIR) },
-	{ 'w', 1, FS(WRITE_FILE), 0 },
-	{ 'w', 3, FS(TRUNCATE), 0 },
-	{ 'm', 1, 0,
-	  FS(REMOVE_DIR) | FS(REMOVE_FILE) | FS(MAKE_CHAR) | FS(MAKE_DIR) |
-		  FS(MAKE_REG) | FS(MAKE_SOCK) | FS(MAKE_FIFO) |
-		  FS(MAKE_BLOCK) | FS(MAKE_SYM) },
-	{ 'm', 2, 0, FS(REFER) },
-	{ 'i', 5, SRT_LANDLOCK_FS_IOCTL_DEV, 0 },
-};
-
-/* The rights of @letters that this kernel knows. */
-static void rights_of(const char *letters, int abi, uint64_t *files,
-		      uint64_t *entries)
-{
-	*files = *entries = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
-		if (rights[i].abi > abi || !strchr(letters, rights[i].letter))
-			continue;
-		*files |= rights[i].files;
-		*entries |= rights[i].entries;
-	}
-}
 
 static int allow(int ruleset, const struct landlock_path *rule, int abi)
 {
@@ -56,7 +19,7 @@ static int allow(int ruleset, const struct landlock_path *rule, int abi)
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES
 			       ? 0
 			       : -errno;
-	rights_of(rule->access, abi, &files, &entries);
+	landlock_rights(rule->access, abi, &files, &entries);
 	return landlock_add(ruleset, fd, files, entries);
 }
 
@@ -72,8 +35,8 @@ static int fill(int ruleset, const struct plan *plan, int abi,
 			return failure_set(failure, -error, "cannot allow %s",
 					   plan->paths[i].path);
 	}
-	rights_of("w", abi, &files, &entries);
-	rights_of("rwi", abi, &others, &entries);
+	landlock_rights("w", abi, &files, &entries);
+	landlock_rights("rwi", abi, &others, &entries);
 	return landlock_add_written(ruleset, plan, files, others, failure);
 }
 
@@ -86,7 +49,7 @@ int landlock_paths_build(const struct plan *plan, int *out,
 	owned_fd int ruleset = -1;
 	int error;
 
-	rights_of("xrlwmi", abi, &attr.files, &entries);
+	landlock_rights("xrlwmi", abi, &attr.files, &entries);
 	attr.files |= entries;
 	if (abi >= 4)
 		attr.net = SRT_LANDLOCK_NET_BIND_TCP |

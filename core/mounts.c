@@ -17,7 +17,6 @@
 #define MNT_DETACH_ 2		/* sys/mount.h clashes with linux/mount.h */
 #define MS_BIND_ 4096UL		/* likewise */
 #define MS_PRIVATE_ (1UL << 18) /* likewise */
-#define AT_RECURSIVE_ 0x8000	/* fcntl.h has it from glibc 2.37 */
 #define MASK_HOME "/proc"	/* never a source: ours replaces it */
 
 /* Attaches @tree at @target of the new root. */

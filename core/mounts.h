@@ -39,6 +39,13 @@ void mounts_cover(const struct plan *plan, size_t index, bool directory,
 		  char out[MOUNTS_COVER_SIZE]);
 
 /**
+ * mounts_covered() - is that the file which a step's target shows?
+ * @masks: where the masks are
+ * @at: what the target of the step, which is no bind, leads to now
+ */
+bool mounts_covered(const struct plan *plan, size_t index, int masks, int at);
+
+/**
  * struct mounts - a root that is being built; the descriptors are its own
  *
  * Context of all that takes one: the child, in its own user and mount

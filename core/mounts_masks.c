@@ -107,6 +107,18 @@ void mounts_cover(const struct plan *plan, size_t index, bool directory,
 		snprintf(out, MOUNTS_COVER_SIZE, directory ? "dir" : "file");
 }
 
+bool mounts_covered(const struct plan *plan, size_t index, int masks, int at)
+{
+	char name[MOUNTS_COVER_SIZE];
+	struct stat st, cover;
+
+	if (fstat(at, &st))
+		return false;
+	mounts_cover(plan, index, S_ISDIR(st.st_mode), name);
+	return !fstatat(masks, name, &cover, AT_SYMLINK_NOFOLLOW) &&
+	       cover.st_dev == st.st_dev && cover.st_ino == st.st_ino;
+}
+
 static int mask_scaffold(int masks, size_t index, const struct plan *plan)
 {
 	const struct mount_step *step = &plan->steps[index];

@@ -6,6 +6,7 @@
 #include "core/mounts.h"
 
 #define MOUNTS_SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+#define AT_RECURSIVE_ 0x8000 /* fcntl.h has it from glibc 2.37 */
 /* Among the masks: the folder of a plan's own files. */
 #define MOUNTS_FILES "files"
 

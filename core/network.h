@@ -22,7 +22,7 @@ int network_up(void);
  */
 int network_listen(const struct listen_point *point);
 
-/** network_port() - of a socket; 0 for none */
+/** network_port() - the port that a socket has; 0 for none */
 uint16_t network_port(int fd);
 
 /**

@@ -201,18 +201,14 @@ static bool holds(const struct remount *remount, size_t index)
 	const struct mount_step *step = &remount->plan->steps[index];
 	owned_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	owned_fd int at = -1;
-	char name[MOUNTS_COVER_SIZE];
-	struct stat st, cover;
 	struct statvfs fs;
 
 	at = root < 0 ? -1 : sys_open_beneath(root, step->target, O_PATH);
-	if (at < 0 || fstat(at, &st) || fstatvfs(at, &fs))
+	if (at < 0 || fstatvfs(at, &fs))
 		return false;
 	if (step->kind == MOUNT_BIND)
 		return !step->read_only || (fs.f_flag & ST_RDONLY);
-	mounts_cover(remount->plan, index, S_ISDIR(st.st_mode), name);
-	return !fstatat(remount->masks, name, &cover, AT_SYMLINK_NOFOLLOW) &&
-	       cover.st_dev == st.st_dev && cover.st_ino == st.st_ino;
+	return mounts_covered(remount->plan, index, remount->masks, at);
 }
 
 static long long now_us(void)

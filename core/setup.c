@@ -27,17 +27,38 @@
 #include "core/state.h"
 #include "core/system.h"
 
-/* Closes what the host process has open and the command does not get. */
-static void close_inherited(const struct plan *plan, int control, int setup,
-			    int masks, const struct mounts *mounts)
+struct confinement setup_first(const struct shared *shared)
 {
-	int keep[64] = { control, setup, masks, mounts->old_root,
-			 mounts->new_root };
-	size_t count = 5;
+	prctl(PR_SET_NAME, "srt-lua-init");
+	/* The command gets the plan's. */
+	sys_forget_environment();
+	return (struct confinement){
+		.plan = &shared->plan,
+		.caller = &shared->caller,
+		.ruleset = -1,
+		.masks = -1,
+		.led = LED_NOT,
+		.watch = -1,
+		.agent = -1,
+	};
+}
 
-	if (plan->bwrap.program)
-		keep[count++] = plan->bwrap.state;
+_Noreturn void setup_fail(int control, int error, const struct failure *failure)
+{
+	struct message message = { .kind = MESSAGE_FAILED,
+				   .failure = *failure };
 
+	if (!failure->text[0])
+		failure_set(&message.failure, -error, "set-up failed");
+	(void)sys_send(control, &message, sizeof(message), NULL, 0);
+	_exit(1);
+}
+
+void setup_close(const struct plan *plan, const int *own, size_t count)
+{
+	int keep[64];
+
+	memcpy(keep, own, count * sizeof(*own));
 	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
 		keep[count++] = plan->keep_fds[i];
 	sys_close_all_but(3, keep, count);
@@ -236,7 +257,11 @@ static int set_up(const struct shared *shared, int control, int setup,
 	/* The plan is complete from here on. */
 	if (setup_await(setup, MESSAGE_GO, &masks))
 		return failure_set(failure, EPROTO, "unexpected message");
-	close_inherited(plan, control, setup, masks, &mounts);
+	setup_close(plan,
+		    (const int[]){ control, setup, masks, mounts.old_root,
+				   mounts.new_root,
+				   made ? plan->bwrap.state : -1 },
+		    6);
 	error = made ? 0 : setup_hold(plan, failure);
 	if (!error)
 		error = redirect(&plan->redirect, &confinement->led, failure);
@@ -266,28 +291,12 @@ static int set_up(const struct shared *shared, int control, int setup,
 
 _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 {
-	struct confinement confinement = {
-		.plan = &shared->plan,
-		.caller = &shared->caller,
-		.ruleset = -1,
-		.masks = -1,
-		.led = LED_NOT,
-		.watch = -1,
-		.agent = -1,
-	};
-	struct message message = { .kind = MESSAGE_FAILED };
-	int error;
+	struct confinement confinement = setup_first(shared);
+	struct failure failure = { 0 };
+	int error = set_up(shared, control, setup, &confinement, &failure);
 
-	prctl(PR_SET_NAME, "srt-lua-init");
-	/* The command gets the plan's. */
-	sys_forget_environment();
-	error = set_up(shared, control, setup, &confinement, &message.failure);
-	if (error) {
-		if (!message.failure.text[0])
-			failure_set(&message.failure, -error, "set-up failed");
-		(void)sys_send(control, &message, sizeof(message), NULL, 0);
-		_exit(1);
-	}
+	if (error)
+		setup_fail(control, error, &failure);
 	close(setup);
 	init_run(&confinement, control);
 }

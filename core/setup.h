@@ -3,6 +3,7 @@
 #ifndef SRT_SETUP_H
 #define SRT_SETUP_H
 
+#include "core/command.h"
 #include "core/janitor.h"
 #include "core/message.h"
 #include "core/mounts.h"
@@ -34,6 +35,23 @@ int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
 _Noreturn void setup_run(const struct shared *shared, int control, int setup);
 
 /* Steps of it, for a set-up without namespaces (core/bare.h). */
+
+/**
+ * setup_first() - what the process needs from its beginning
+ * Return: what there is of a confinement: nothing yet.
+ */
+struct confinement setup_first(const struct shared *shared);
+
+/** setup_fail() - tell the host process what went wrong, and end */
+_Noreturn void setup_fail(int control, int error,
+			  const struct failure *failure);
+
+/**
+ * setup_close() - close what the host process has open and the command does not
+ * get
+ * @own: what stays open for us; some may be -1
+ */
+void setup_close(const struct plan *plan, const int *own, size_t count);
 
 /**
  * setup_await() - wait for a message of the janitor's

@@ -92,10 +92,15 @@ static int copy_address(const struct guard *guard, struct connecting *c)
 	return got < 0 ? (int)got : got < size ? -EFAULT : 0;
 }
 
-static bool has_path(const struct connecting *c)
+static bool has_name(const struct connecting *c)
 {
 	return c->size > PATH_AT && c->size <= sizeof(c->address.un) &&
-	       c->address.any.sa_family == AF_UNIX && c->address.un.sun_path[0];
+	       c->address.any.sa_family == AF_UNIX;
+}
+
+static bool has_path(const struct connecting *c)
+{
+	return has_name(c) && c->address.un.sun_path[0];
 }
 
 /* Need not end with a NUL byte. */
@@ -350,8 +355,7 @@ static int refuse_address(const struct connecting *c)
 {
 	char text[sizeof(c->address.un.sun_path) + 1] = "@";
 
-	if (c->size <= PATH_AT || c->size > sizeof(c->address.un) ||
-	    c->address.any.sa_family != AF_UNIX)
+	if (!has_name(c))
 		return -EPERM;
 	memcpy(text + 1, c->address.un.sun_path + 1, c->size - PATH_AT - 1);
 	watch_tell(c->guard, WATCH_UNIX, WATCH_CHANGE,
@@ -374,8 +378,7 @@ static int do_connect(struct connecting *c)
 		return refuse_address(c);
 	if (has_path(c))
 		return connect_path(c);
-	if (c->size <= PATH_AT || c->size > sizeof(c->address.un) ||
-	    c->address.any.sa_family != AF_UNIX)
+	if (!has_name(c))
 		return -EINVAL;
 	return is_of_sandbox(c->guard, c->socket) ? make_connection(c)
 						  : refuse_address(c);

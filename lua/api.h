@@ -85,6 +85,17 @@ void api_class(lua_State *L, const char *name, const luaL_Reg *methods,
  */
 int api_fail(lua_State *L, int error);
 
+/** api_done() - true for 0, else as api_fail() has it for -errno */
+int api_done(lua_State *L, int error);
+
+/**
+ * api_argv() - read a command from the list at @index
+ *
+ * Its words stay on the stack, which keeps them.
+ * @argv: room for @most words, and a NULL
+ */
+void api_argv(lua_State *L, int index, const char **argv, size_t most);
+
 /** api_type_name() - "file" for S_IFREG: what srt.c.sys calls it */
 const char *api_type_name(mode_t mode);
 

@@ -51,10 +51,7 @@ static int carry_lua_send(lua_State *L)
 	const char *data = luaL_checklstring(L, 2, &size);
 	int error = carry_send(*fd, data, size);
 
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 /* connection:receive(most) -> bytes, "" at the end | nil, message, name */
@@ -82,10 +79,7 @@ static int carry_lua_carry(lua_State *L)
 {
 	int error = carry_both(STDIN_FILENO, STDOUT_FILENO, *check_open(L));
 
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 static int carry_lua_close(lua_State *L)

@@ -35,10 +35,7 @@ static int journal_lua_append(lua_State *L)
 	const char *text = luaL_checklstring(L, 2, &size);
 	int error = journal_append((int)luaL_checkinteger(L, 1), text, size);
 
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 /* turn(path, fd, most) -> is it to be opened again? */

@@ -14,14 +14,6 @@
 #define WORDS_MAX 16
 #define OUTPUT_MAX 65536
 
-static int done(lua_State *L, int error)
-{
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
-}
-
 /* namespaces(name, …) -> true | nil, message, name of the error */
 static int probe_lua_namespaces(lua_State *L)
 {
@@ -35,7 +27,7 @@ static int probe_lua_namespaces(lua_State *L)
 
 	for (int i = 1; i <= lua_gettop(L); i++)
 		wanted |= flags[luaL_checkoption(L, i, NULL, names)];
-	return done(L, probe_namespaces(wanted));
+	return api_done(L, probe_namespaces(wanted));
 }
 
 /* build() -> true | nil, message, name of the error, stage */
@@ -46,7 +38,7 @@ static int probe_lua_build(lua_State *L)
 	int error = probe_build(&stage, &failure);
 
 	if (!error)
-		return done(L, 0);
+		return api_done(L, 0);
 	lua_pushnil(L);
 	lua_pushstring(L, failure.text);
 	lua_pushstring(L, api_error_name(-error));
@@ -56,32 +48,25 @@ static int probe_lua_build(lua_State *L)
 
 static int probe_lua_seccomp(lua_State *L)
 {
-	return done(L, probe_seccomp(lua_toboolean(L, 1)));
+	return api_done(L, probe_seccomp(lua_toboolean(L, 1)));
 }
 
 static int probe_lua_landlock(lua_State *L)
 {
-	return done(L, probe_landlock());
+	return api_done(L, probe_landlock());
 }
 
 /* run(argv, milliseconds) -> status, text | nil, message */
 static int probe_lua_run(lua_State *L)
 {
-	const char *argv[WORDS_MAX + 1] = { NULL };
+	const char *argv[WORDS_MAX + 1];
 	int timeout = (int)luaL_checkinteger(L, 2), status = 0;
-	size_t size = OUTPUT_MAX, count;
+	size_t size = OUTPUT_MAX;
 	struct failure failure = { 0 };
 	luaL_Buffer buffer;
 	char *out;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
-	count = lua_rawlen(L, 1);
-	luaL_argcheck(L, count > 0 && count <= WORDS_MAX, 1, "no command");
-	luaL_checkstack(L, WORDS_MAX + 8, NULL);
-	for (size_t i = 0; i < count; i++) {
-		lua_rawgeti(L, 1, (lua_Integer)i + 1);
-		argv[i] = luaL_checkstring(L, -1);
-	}
+	api_argv(L, 1, argv, WORDS_MAX);
 	out = luaL_buffinitsize(L, &buffer, size);
 	if (capture_all((char *const *)argv, timeout, out, &size, &status,
 			&failure)) {

@@ -813,10 +813,7 @@ static int proxy_lua_forward(lua_State *L)
 
 	luaL_argcheck(L, port > 0 && port < 65536, 4, "not a port");
 	error = proxy_forward(object->proxy, fd, host, (uint16_t)port);
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 /*
@@ -834,10 +831,7 @@ static int proxy_lua_listen(lua_State *L)
 	error = port ? proxy_hand_over(object->proxy, fd, (uint16_t)port)
 		     : proxy_listen(object->proxy, fd);
 
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 /* Protected: (host, port, fn) -> whether fn says so */
@@ -887,10 +881,7 @@ static int proxy_lua_authorize(lua_State *L)
 	int error =
 		proxy_authorize(object->proxy, (int)luaL_checkinteger(L, 2));
 
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "core/network.h"
 #include "core/sandbox.h"
 #include "lua/api.h"
 #include "proxy/proxy.h"
@@ -101,16 +102,6 @@ static int listen_at(const char *text, uint16_t port)
 	return steal_fd(&fd);
 }
 
-/* The two families keep their port at the same place. */
-static int port_of(int fd)
-{
-	struct sockaddr_in6 address = { 0 };
-	socklen_t size = sizeof(address);
-
-	(void)getsockname(fd, (struct sockaddr *)&address, &size);
-	return ntohs(address.sin6_port);
-}
-
 /*
  * listen(address, port) -> descriptor, port | nil, message, name. For port 0
  * the kernel chooses one.
@@ -126,7 +117,7 @@ static int publish_lua_listen(lua_State *L)
 	if (fd < 0)
 		return api_fail(L, -fd);
 	lua_pushinteger(L, fd);
-	lua_pushinteger(L, port_of(fd));
+	lua_pushinteger(L, network_port(fd));
 	return 2;
 }
 
@@ -149,10 +140,7 @@ static int publish_lua_start(lua_State *L)
 	(void)luaL_ref(L, LUA_REGISTRYINDEX);
 	opener.context = publication;
 	error = proxy_publish(proxy, fd, &opener);
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 int luaopen_srt_c_publish(lua_State *L)

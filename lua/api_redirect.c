@@ -83,14 +83,6 @@ static bool on_origin(void *context, const struct sockaddr *peer,
 	return origins && origins_take(origins, peer, to);
 }
 
-static int done(lua_State *L, int error)
-{
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
-}
-
 /* resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message */
 static int redirect_lua_resolve(lua_State *L)
 {
@@ -113,7 +105,7 @@ static int redirect_lua_resolve(lua_State *L)
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	resolving->L = lua_tothread(L, -1);
 	with.context = resolving;
-	return done(L, proxy_resolve(proxy, fd, &with));
+	return api_done(L, proxy_resolve(proxy, fd, &with));
 }
 
 static bool on_admit(void *context, const struct sockaddr *peer)
@@ -139,8 +131,8 @@ static int redirect_lua_streams(lua_State *L)
 {
 	struct proxy *proxy = api_proxy(L, 1);
 
-	return done(L,
-		    proxy_resolve_streams(proxy, (int)luaL_checkinteger(L, 2)));
+	return api_done(
+		L, proxy_resolve_streams(proxy, (int)luaL_checkinteger(L, 2)));
 }
 
 /* redirected(proxy, fd) -> true | nil, message */
@@ -148,7 +140,8 @@ static int redirect_lua_redirected(lua_State *L)
 {
 	struct proxy *proxy = api_proxy(L, 1);
 
-	return done(L, proxy_redirected(proxy, (int)luaL_checkinteger(L, 2)));
+	return api_done(L,
+			proxy_redirected(proxy, (int)luaL_checkinteger(L, 2)));
 }
 
 /* try(port, v4, v6) -> true | nil, message, name: can this machine do it? */
@@ -160,7 +153,7 @@ static int redirect_lua_try(lua_State *L)
 		.v6 = luaL_checkstring(L, 3),
 	};
 
-	return done(L, redirect_try(&redirect));
+	return api_done(L, redirect_try(&redirect));
 }
 
 int luaopen_srt_c_redirect(lua_State *L)

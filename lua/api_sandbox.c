@@ -32,19 +32,23 @@ struct object {
 static struct object early = { .sandbox = { .janitor = -1, .control = -1 } };
 static struct failure early_failure;
 
-void host_fork(void)
+static int prepare(struct object *object, bool bare, struct failure *failure)
 {
-	early.shared = shared_new();
-	if (!early.shared) {
-		failure_set(&early_failure, ENOMEM,
-			    "no memory to share with the sandbox; is there a "
-			    "limit (ulimit -v)?");
-		return;
-	}
-	early.shared->caller = host_caller;
+	object->shared = shared_new();
+	if (!object->shared)
+		return failure_set(failure, ENOMEM,
+				   "no memory to share with the sandbox; is "
+				   "there a limit (ulimit -v)?");
+	object->shared->caller = host_caller;
+	object->shared->plan.bare = bare;
 	/* Signals are held back from here on, so that none is lost. */
 	supervise_block();
-	(void)sandbox_prepare(early.shared, &early.sandbox, &early_failure);
+	return sandbox_prepare(object->shared, &object->sandbox, failure);
+}
+
+void host_fork(void)
+{
+	(void)prepare(&early, false, &early_failure);
 }
 
 void host_join(void)
@@ -70,12 +74,7 @@ static int begin_bare(lua_State *L)
 		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
 	questions_init(&object->questions);
 	luaL_setmetatable(L, SANDBOX);
-	object->shared = shared_new();
-	if (!object->shared)
-		return luaL_error(L, "no memory to share with the sandbox");
-	object->shared->caller = host_caller;
-	object->shared->plan.bare = true;
-	if (!sandbox_prepare(object->shared, &object->sandbox, &failure))
+	if (!prepare(object, true, &failure))
 		return 1;
 	lua_pushnil(L);
 	lua_pushstring(L, failure.text);

@@ -74,22 +74,15 @@ static int secret_lua_substitute(lua_State *L)
 /* run(argv, milliseconds, most) -> text | nil, message */
 static int secret_lua_run(lua_State *L)
 {
-	const char *argv[WORDS_MAX + 1] = { NULL };
+	const char *argv[WORDS_MAX + 1];
 	int timeout = (int)luaL_checkinteger(L, 2);
-	size_t size = (size_t)luaL_checkinteger(L, 3), count;
+	size_t size = (size_t)luaL_checkinteger(L, 3);
 	struct failure failure = { 0 };
 	luaL_Buffer buffer;
 	char *out;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
-	count = lua_rawlen(L, 1);
-	luaL_argcheck(L, count > 0 && count <= WORDS_MAX, 1, "no command");
 	luaL_argcheck(L, size > 0 && size <= 1 << 20, 3, "out of range");
-	luaL_checkstack(L, WORDS_MAX + 8, NULL);
-	for (size_t i = 0; i < count; i++) {
-		lua_rawgeti(L, 1, (lua_Integer)i + 1);
-		argv[i] = luaL_checkstring(L, -1);
-	}
+	api_argv(L, 1, argv, WORDS_MAX);
 	out = luaL_buffinitsize(L, &buffer, size);
 	if (capture_run((char *const *)argv, timeout, out, &size, &failure)) {
 		lua_pushnil(L);

@@ -54,6 +54,29 @@ int api_fail(lua_State *L, int error)
 	return 3;
 }
 
+int api_done(lua_State *L, int error)
+{
+	if (error)
+		return api_fail(L, -error);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+void api_argv(lua_State *L, int index, const char **argv, size_t most)
+{
+	size_t count;
+
+	luaL_checktype(L, index, LUA_TTABLE);
+	count = lua_rawlen(L, index);
+	luaL_argcheck(L, count > 0 && count <= most, index, "no command");
+	luaL_checkstack(L, (int)count + 8, NULL);
+	for (size_t i = 0; i < count; i++) {
+		lua_rawgeti(L, index, (lua_Integer)i + 1);
+		argv[i] = luaL_checkstring(L, -1);
+	}
+	argv[count] = NULL;
+}
+
 /* A path argument: NUL bytes in it are a caller's fault. */
 static const char *check_path(lua_State *L, int index)
 {

@@ -244,10 +244,7 @@ static int watch_lua_grant(lua_State *L)
 				  1);
 	cleanup_fd_(&fd);
 	fd = -1;
-	if (error)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, error);
 }
 
 /* watcher:leave(id): the call goes on without */

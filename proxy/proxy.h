@@ -465,9 +465,9 @@ const char *proxy_body_take(struct proxy_ask *ask, size_t max,
  * proxy_login() - hear only who knows a user and a password
  * @login: copied
  *
- * For listeners of clients that choose where they go: the others (proxy_fixed()
- * and the like) ask for none. HTTP without it gets 407, SOCKS a refusal.
- * Return: -ENOMEM or 0.
+ * For listeners of clients that choose where they go: the others
+ * (proxy_forward() and the like) ask for none. HTTP without it gets 407, SOCKS
+ * a refusal. Return: -ENOMEM or 0.
  */
 int proxy_login(struct proxy *proxy, const struct proxy_login *login);
 

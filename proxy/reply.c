@@ -86,7 +86,8 @@ static void add_fields(struct pbuf *out, const struct reply *reply)
 		pbuf_format(out, "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, "
 				 "OPTIONS, CONNECT\r\n");
 	if (reply->code && !strcmp(reply->code, "login-needed"))
-		pbuf_format(out, "Proxy-Authenticate: Basic realm=\"srt\"\r\n");
+		pbuf_format(out, "%s-Authenticate: Basic realm=\"srt\"\r\n",
+			    reply->status == 407 ? "Proxy" : "WWW");
 	for (size_t i = 0; i < reply->set_count; i++)
 		head_add(out, &reply->set[i]);
 }

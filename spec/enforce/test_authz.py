@@ -189,7 +189,9 @@ class Authz(Serving):
             self.assertEqual(401, get("/login")[0])
             self.assertEqual(500, get("/a#b")[0])
             self.assertEqual(served, len(origin.seen), "something denied came through")
-            self.assertEqual(401, self.ask(nginx("/ok"))[0])
+            status, fields, _ = self.ask(nginx("/ok"))
+            self.assertEqual((401, 'Basic realm="srt"', None),
+                             (status, fields.get("www-authenticate"), fields.get("proxy-authenticate")))
             self.assertEqual(401, self.ask(nginx("/ok", "Proxy-Authorization: Bearer no"))[0])
             self.end(process)
             # Without the service nothing passes.
