@@ -12,8 +12,8 @@ return {
     -- A single file can't be replaced in place; Claude Code then writes it as it is.
     allowWrite = { "~/.claude", "~/.claude.json" },
     -- What the next one outside would run, or do as it is told. Commands, agents and settings are protected as it is.
-    denyWrite = { "~/.claude/local", "~/.claude/plugins", "~/.claude/hooks", "~/.claude/skills",
-      srt.exists("~/.claude/CLAUDE.md") and "~/.claude/CLAUDE.md" or nil },
+    protect = { ".claude/hooks", ".claude/local", ".claude/plugins", ".claude/skills" },
+    denyWrite = { srt.exists("~/.claude/CLAUDE.md") and "~/.claude/CLAUDE.md" or nil },
     denyRead = { srt.remove "~/.claude/.credentials.json" },
   },
   env = {

@@ -18,11 +18,12 @@ return {
     tlsTerminate = {},
     filterRequest = function(req)
       if not ours[req.host] then return srt.pass end
-      local target = req.path .. "?" .. (req.query or "")
+      local git = req.host == "github.com" and req.path:match("^/[^/]+/[^/]+/git%-(%l+)%-pack$")
       -- The first question of a push is a GET.
-      if target:find("receive%-pack") then return false, "git push: GitHub is read-only here" end
-      if req.method == "GET" or req.method == "HEAD" then return true end
-      if req.host == "github.com" and req.method == "POST" and req.path:find("/git%-upload%-pack$") then return true end
+      if git == "receive" or (req.query or ""):find("service=git-receive-pack", 1, true) then
+        return false, "git push: GitHub is read-only here"
+      end
+      if req.method == "GET" or req.method == "HEAD" or req.method == "POST" and git == "upload" then return true end
       if req.path == "/graphql" then return false, "GraphQL can change things: use the REST API, by GET" end
       return false, req.method .. ": GitHub is read-only here"
     end,

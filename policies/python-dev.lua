@@ -10,6 +10,6 @@ return {
     denyWrite = { "~/.cache/pypoetry/virtualenvs" },
   },
   env = {
-    set = { PIP_REQUIRE_VIRTUALENV = "1", POETRY_VIRTUALENVS_IN_PROJECT = "true" },
+    set = { POETRY_VIRTUALENVS_IN_PROJECT = "true" },
   },
 }
