@@ -7,10 +7,11 @@ import subprocess
 import threading
 
 import test_connect
-from lib import PATH, Case, as_everyone, main, need
+from lib import PATH, Case, as_everyone, main, need, skip
 from parents import Parent
 from registries import APT, Registries
 from server import ADDRESS
+from site_ import Site
 
 PYTHON = "/usr/bin/python3"
 
@@ -95,6 +96,26 @@ class Packages(Case):
             self.assertIn("tiny_1.0_all.deb", got.out, got)
             self.assertIn("other.test", got.out)
             self.assertIn("403", got.out)
+
+
+class Browser(Case):
+    @as_everyone
+    def test_a_page(self):
+        """Its own sandbox in ours; what the page fetches elsewhere is denied, and the user's own profile unread."""
+        browser = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+        if not browser:
+            skip("Chromium is not installed", allowed=True)
+        with Site(self.path("site")) as site, Parent(names={"far.test:80": (ADDRESS, site.port)}) as parent:
+            site.file("page.html", "<p id=a></p><script>document.getElementById('a').textContent = 'sum ' + 6 * 7</script>"
+                      "<img src=http://evil.test/x>")
+            self.write("home/.config/chromium/Default/Cookies", "a")
+            policy = """{ extends = { "browser-headless" },
+              network = { allowedDomains = { "far.test:80" }, parentProxy = { http = "%s" } } }""" % parent.url
+            got = self.run_sh('%s --headless %s --user-data-dir="$TMPDIR/profile" --dump-dom http://far.test/page.html 2>/dev/null; '
+                              "cat ~/.config/chromium/Default/Cookies" % (browser, "--no-sandbox" if self.user == "root" else ""), policy)
+            self.assertIn('<p id="a">sum 42</p>', got.out, got)
+            self.assertIn("Cookies: Permission denied", got.err)
+            self.assertIn("connect evil.test:80", got.err)
 
 
 class Engine(threading.Thread):
