@@ -74,15 +74,22 @@ local function loaded(self)
   local profile = self.loaded.profile
   if #profile.unenforced > 0 then error("it can't be enforced: " .. profile.unenforced[1].key, 0) end
   local vault = profile.credentials.active and assert(require("srt.secrets").open(profile, self.env)) or nil
-  self.net = decide_net.compile(profile, { vault = vault, command = "test" })
+  self.net, self.vault = decide_net.compile(profile, { vault = vault, command = "test" }), vault
   return self.loaded
 end
 
 ---@return table profile
 function Desk:profile() return loaded(self).profile end
 
+-- What callbacks log is not of interest.
 local function caller(self)
-  return function(fn, kind, ...) return self.loaded.box:call(fn, kind, ...) end
+  return function(fn, kind, ...)
+    local write = sys.write
+    sys.write = function() end
+    local ok, first, second = self.loaded.box:call(fn, kind, ...)
+    sys.write = write
+    return ok, first, second
+  end
 end
 
 local function asks_path(self, action, name)
@@ -119,10 +126,14 @@ end
 
 -- Where a body is asked for, the callbacks run here and not in the box, which reads bodies from the proxy alone.
 local function with_body(self, question, text)
+  support.srt.json, support.srt.env = support.srt.json or require("srt.json"), self.env
   local presets = setmetatable({}, { __index = function(_, name) return decisions.preset(name) end })
   local profile = assert(support.resolve(self.text, { cwd = self.cwd, home = self.home, env = self.env }, presets))
   return decide_net.compile(profile), support.call, setmetatable({
-    body = function(_, max) if #text > max then return nil, "it is longer" end return text end,
+    body = function(_, max)
+      if #text > (max or 1 << 20) then return nil, "it is longer" end
+      return text
+    end,
   }, { __index = question })
 end
 
@@ -166,9 +177,9 @@ end
 function ASK.env(self, name)
   local env = require("srt.environment").of(loaded(self).profile, { env = self.env }, {
     { purpose = "http", address = "127.0.0.1", port = 3128 } })
-  for _, text in ipairs(env) do
+  for _, text in ipairs(self.vault and self.vault:environment(env) or env) do
     local value = text:match("^" .. name .. "=(.*)$")
-    if value then return value end
+    if value then return value:find("srtM", 1, true) and "masked" or value end
   end
   return "absent"
 end
