@@ -2,11 +2,12 @@
 -- Asks a policy by lines such as "write src/a.c -> allow", with the real box and the real decisions: for specs of the
 -- ready-made policies and of what docs/cookbook.md says.
 local support = require("spec.lua.support")
-local box = require("spec.lua.box_support")
+local box = require("spec.lua.box_support").box
 local decide_net = require("srt.decide_net")
 local sys = require("srt.c.sys")
+local tree = require("spec.lua.tree")
 
-package.preload["srt.c.box"] = package.preload["srt.c.box"] or function() return box.box end
+package.preload["srt.c.box"] = package.preload["srt.c.box"] or function() return box end
 
 local decisions = {}
 
@@ -35,15 +36,18 @@ Desk.__index = Desk
 ---@param more {env: table?, files: string[]?}|nil files that are there: relative, or with "~/"
 ---@return table desk
 function decisions.open(text, more)
-  local top = box.folder { ["policy.lua"] = text }
+  local top = sys.realpath("/tmp") .. "/srt-spec-" .. sys.random(8)
   local self = setmetatable({ top = top, home = top .. "/home", cwd = top .. "/home/w", text = text }, Desk)
   self:make(more and more.files or {})
+  local file = assert(io.open(top .. "/policy.lua", "wb"))
+  file:write(text)
+  file:close()
   self.env = more and more.env or {}
   self.env.HOME = self.home
   return self
 end
 
-function Desk:close() box.remove(self.top) end
+function Desk:close() tree.remove(self.top) end
 
 function Desk:path(name)
   return (name:gsub("^~", self.home):gsub("^([^/])", self.cwd .. "/%1"))
@@ -212,13 +216,15 @@ function decisions.all(policy, lines, more)
   end
   local desk = decisions.open(policy, { env = more and more.env, files = files })
   local problems, count = {}, 0
-  for line in lines:gmatch("%s*([^\n]+)") do
-    count = count + 1
-    problems[#problems + 1] = desk:check(line)
-  end
-  local profile = desk:profile()
+  local ok, profile = pcall(function()
+    for line in lines:gmatch("%s*([^\n]+)") do
+      count = count + 1
+      problems[#problems + 1] = desk:check(line)
+    end
+    return desk:profile()
+  end)
   desk:close()
-  return table.concat(problems, "\n"), count, profile
+  return table.concat(problems, "\n"), count, ok and profile or error(profile, 0)
 end
 
 return decisions
