@@ -301,10 +301,18 @@ class Programs(Transparent):
         self.check(BARE + "git clone -q git://up.test/r.git && cat r/README", "from git\n",
                    POLICY.replace("{ network", '{ filesystem = { allowWrite = { "." } }, network', 1))
 
+    @as_everyone
     def test_psql(self):
+        """libpq's own encryption request goes through, and the query's answer comes back; denied, nothing leaves."""
         need("psql")
-        self.check(BARE + "psql -w 'host=up.test sslmode=disable connect_timeout=5' -c 'select 1'", "up.test")
-        self.assertIn("5432", WORLD.clients())
+        query = BARE + "PGCONNECT_TIMEOUT=9 psql -XwAtU somebody -d db -h %s -c 'select 6 * 7' 2>&1; "
+        got = self.run_sh(query % "up.test" + query % "evil.test" + query % "other.test", POLICY)
+        lines = got.out.splitlines()
+        self.assertEqual("somebody|select 6 * 7", lines[0], got)
+        self.assertIn('could not translate host name "evil.test" to address', lines[1], got)
+        self.assertIn('connection to server at "other.test"', lines[2], got)
+        self.assertNotIn("select 6", "".join(lines[1:]), got)
+        self.assertEqual((["5432"], {"up.test"}), (WORLD.clients(), set(WORLD.queries())))
 
     def test_redis(self):
         need("redis-cli")
