@@ -137,9 +137,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
   end, say)
-  local kind, value, notices = sandbox:run()
+  local kind, value, notices, unreached = sandbox:run()
   if watcher then
-    watcher:close()
+    watcher:close(unreached)
     reporter:missed(watcher.lost)
   end
   if updates then updates:close() end
