@@ -286,6 +286,15 @@ class Programs(Transparent):
             self.check(BARE + "curl -sS %s http://up.test/path" % option, "GET /path HTTP/1.1\n")
         self.check(BARE + "curl -sS http://six.test/", "curl: (")
 
+    @as_everyone
+    def test_nc(self):
+        need("nc")
+        got = self.run_sh("for to in '-4 up.test 7777' '-6 up.test 7777' 'up.test 6379' 'evil.test 7777' '192.0.2.1 7777'; do echo hello | "
+                          + BARE + "nc -Nvw 9 $to 2>&1; echo $?; done", POLICY)
+        self.assertEqual(2, got.out.count(" succeeded!\nport 7777\nhello\n0\n"), got)
+        self.assertIn('nc: getaddrinfo for host "evil.test" port 7777: Name or service not known\n1\n', got.out)
+        self.assertEqual((["7777"] * 2, {"up.test"}), (WORLD.clients(), set(WORLD.queries())))
+
     def test_ssh(self):
         # As root: it wants to find its user in /etc/passwd.
         need("ssh")
