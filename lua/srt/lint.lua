@@ -35,7 +35,8 @@ local function duplicates(self, entries, text_of)
   local seen = {}
   for _, entry in ipairs(entries) do
     local text = text_of(entry)
-    if seen[text] and not entry.builtin and not entry.glob then
+    -- Ready-made policies list what they need, whatever goes with them.
+    if seen[text] and not (entry.builtin or entry.glob or entry.origin.preset) then
       self:note(entry.origin, ("%q is listed twice"):format(entry.given or entry.text))
     end
     seen[text] = true
