@@ -83,10 +83,8 @@ function source.index(text)
     if c == '"' or c == "'" then
       local literal, after = quoted(text, pos)
       if literal then
-        note(index.strings, literal, line)
-        if text:find("^%s*%]%s*=[^=]", after) then
-          note(index.names, literal, line)
-        end
+        local is_name = text:find("^%s*%]%s*=[^=]", after)
+        note(is_name and index.names or index.strings, literal, line)
       end
       pos = after
     elseif c == "[" then

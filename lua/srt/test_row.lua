@@ -89,12 +89,13 @@ end
 function test_row.read(row)
   if type(row) ~= "table" then return nil, "a row must be a table" end
   local out = { row = row }
-  for _, key in ipairs(require("srt.tables").keys(row)) do
-    if takes(key) then out.action = out.action or key end
+  for key in pairs(row) do
+    if takes(key) and (not out.action or key < out.action) then out.action = key end
   end
   if not out.action then
-    local key = next(row)
-    if key ~= nil and not FIELDS[key] and not EXPECTED[key] then return nil, unknown(key, "there is no") end
+    for key in pairs(row) do
+      if not FIELDS[key] and not EXPECTED[key] then return nil, unknown(key, "there is no") end
+    end
     return nil, "a row needs an action: read, write, create, delete, connect, request or another of srt-lua explain"
   end
   out.subject, out.to = row[out.action], row.to

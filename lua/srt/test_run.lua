@@ -75,7 +75,10 @@ function Run:answer(read)
     answer = ask_request(self, read)
   else
     local path = read.action == "connect" and read.subject:match("^unix:(.+)$") or read.subject
-    answer = require("srt.rehearse_answer").path(self.rehearsal:path(read.action, path, read.to))
+    local judged = self.rehearsal:path(read.action, path, read.to)
+    answer = require("srt.rehearse_answer").path(judged)
+    -- Where decideOpen was asked, an entry had denied.
+    self.cover:hit { origin = judged.rule.origin }
   end
   answer.log = table.move(self.lines, first, #self.lines, 1, {})
   self.cover:hit(answer)
