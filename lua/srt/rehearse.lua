@@ -48,10 +48,20 @@ local function judge_of(loaded, facts, temp)
   return judge.new(loaded.rules, plan)
 end
 
+-- Notes which callbacks are asked, in their order.
+local function note_calls(self)
+  local part, origins = self.live.part, self.profile.callbacks.origins
+  local call = part.call
+  part.call = function(fn, kind, ...)
+    self.asked[#self.asked + 1] = origins[fn] or { key = kind == "observe" and "onResponse" or kind }
+    return call(fn, kind, ...)
+  end
+end
+
 ---@param facts table of srt.session, log = fun(level, text): lines of the policy, ask = of srt.c.box
 ---@param file string the policy
----@param options {command: string?}?
----@return table? rehearsal loaded = of srt.session; :path, :connect, :request
+---@param options {command: string?, onlyPaths: boolean?}? onlyPaths: nothing of the network is asked
+---@return table? rehearsal loaded = of srt.session, asked = origins of callbacks; :path, :connect, :request
 ---@return table[]|string|nil problems
 function rehearse.open(facts, file, options)
   local session = require "srt.session"
@@ -61,18 +71,20 @@ function rehearse.open(facts, file, options)
   if not loaded then return nil, problems end
   local profile = loaded.profile
   local self = setmetatable({ loaded = loaded, profile = profile, facts = facts,
-    command = options and options.command or "" }, Rehearsal)
+    command = options and options.command or "", asked = {} }, Rehearsal)
   self.judge, message = judge_of(loaded, facts, temp)
   if not self.judge then return nil, message end
+  if profile.callbacks.decideOpen[1] then
+    self.opener = require("srt.decide_open").new(profile, loaded.rules, self.command)
+  end
+  if options and options.onlyPaths then return self end
   if profile.credentials.active then
     self.vault, message = require("srt.secrets").open(profile, masked(profile, facts.env), READ)
     if not self.vault then return nil, message end
   end
   self.live = require("srt.live").new(loaded, { command = self.command, commandId = self.command, vault = self.vault },
     nil, {})
-  if profile.callbacks.decideOpen[1] then
-    self.opener = require("srt.decide_open").new(profile, loaded.rules, self.command)
-  end
+  note_calls(self)
   return self
 end
 

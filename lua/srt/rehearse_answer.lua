@@ -80,6 +80,7 @@ function rehearse_answer.text(what, answer)
   if answer.advice then say("  cure:  %s", answer.advice) end
   if answer.is == "allow" and answer.status then say("  status: %d", answer.status) end
   edits(say, answer)
+  for _, text in ipairs(answer.asked or {}) do say("  asked: %s", text) end
   if answer.path then say("  path:  %s", answer.path) end
   if answer.note then say("  note:  %s", answer.note) end
   for _, line in ipairs(answer.log or {}) do say("  log:   %s", line) end

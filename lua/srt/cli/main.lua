@@ -5,7 +5,7 @@ local sys = require "srt.c.sys"
 local COMMANDS = {
   { "run", "run a command under a policy" },
   { "check", "validate policies and print what they come to" },
-  { "explain", "say what a policy allows on a path, and which rule decides" },
+  { "explain", "say what a policy answers on a path, a connection or a request, and which rule decides" },
   { "compile", "print the native plan of a policy" },
   { "convert", "write JSON settings of srt as a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
