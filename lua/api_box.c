@@ -86,7 +86,8 @@ static void push_error_message(lua_State *L, const struct box_task *task)
 				(int)((task->ref ? b->limits.memory
 						 : b->limits.load_memory) /
 				      1024));
-	else if (task->fault == BOX_BUDGET && !strstr(text, " spent"))
+	else if (task->fault == BOX_BUDGET && b->spent != BOX_SPENT_PATIENCE &&
+		 !strstr(text, " spent"))
 		lua_pushliteral(L, "the policy's budget is spent");
 	else
 		lua_pushstring(L, text);

@@ -196,7 +196,9 @@ static int stop_at(lua_State *B, int level)
 	b->hook_count = 1;
 	lua_sethook(B, box_hook, LUA_MASKCOUNT, 1);
 	luaL_where(B, level);
-	if (b->spent == BOX_SPENT_TIME)
+	if (b->spent == BOX_SPENT_PATIENCE)
+		lua_pushliteral(B, "interrupted");
+	else if (b->spent == BOX_SPENT_TIME)
 		lua_pushliteral(B, "processor time spent");
 	else
 		lua_pushfstring(B, "budget of %I instructions spent",
@@ -212,7 +214,8 @@ static bool pay(struct box *b, uint64_t units)
 	if (b->left > INT64_MIN / 2)
 		b->left -= (int64_t)units;
 	if (b->expired)
-		b->spent = BOX_SPENT_TIME;
+		b->spent = b->expired == BOX_INTERRUPTED ? BOX_SPENT_PATIENCE
+							 : BOX_SPENT_TIME;
 	else if (b->left < 0 && !b->spent)
 		b->spent = BOX_SPENT_INSTRUCTIONS;
 	return !b->spent;

@@ -29,7 +29,10 @@ enum box_spent {
 	BOX_NOT_SPENT,
 	BOX_SPENT_INSTRUCTIONS,
 	BOX_SPENT_TIME,
+	BOX_SPENT_PATIENCE,
 };
+
+#define BOX_INTERRUPTED 2 /* what box.expired is then */
 
 /**
  * struct box_limits - budgets of one box
@@ -62,7 +65,7 @@ struct box_limits {
  * @left: instructions left of @granted
  * @hook_count: instructions between two hooks
  * @pcalls: how deep they are nested now
- * @expired: set by the watchdog's signal
+ * @expired: set by the watchdog's signal; BOX_INTERRUPTED by the user's
  * @serial: of the last run; @live of the one that goes on, or 0. Read-only
  *	objects of another run are over.
  * @may_wait: the host thread of this run can be suspended

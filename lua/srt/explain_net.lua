@@ -84,22 +84,29 @@ function explain_net.read(action, words, options)
   return question
 end
 
--- An answer with the callbacks that were asked for it and what they logged.
-local function finish(rehearsal, lines, decision)
-  local answer = rehearse_answer.net(decision)
-  answer.asked, answer.log = {}, table.move(lines, 1, #lines, 1, {})
+---Adds the callbacks that were asked for an answer, and what they logged.
+---@param rehearsal table
+---@param lines string[]|nil emptied
+---@param answer srt.rehearsed
+---@return srt.rehearsed answer
+function explain_net.told(rehearsal, lines, answer)
+  answer.asked, answer.log = {}, lines and table.move(lines, 1, #lines, 1, {})
   for i, origin in ipairs(rehearsal.asked) do
     answer.asked[i] = ("%s (%s)"):format(origin.key, require("srt.source").where(origin))
   end
   rehearsal.asked = {}
-  for i = #lines, 1, -1 do lines[i] = nil end
+  for i = lines and #lines or 0, 1, -1 do lines[i] = nil end
   return answer
+end
+
+local function finish(rehearsal, lines, decision)
+  return explain_net.told(rehearsal, lines, rehearse_answer.net(decision))
 end
 
 ---Asks.
 ---@param rehearsal table of srt.rehearse
 ---@param question table of explain_net.read
----@param lines string[] where the policy's log goes; emptied
+---@param lines string[]|nil where the policy's log goes; emptied
 ---@return srt.rehearsed answer response = of the response, where it was asked about
 function explain_net.ask(rehearsal, question, lines)
   local options = question.options

@@ -8,6 +8,9 @@ local rehearse = {}
 local Rehearsal = {}
 Rehearsal.__index = Rehearsal
 
+-- What settle throws where rehearse.interrupted, set by whoever hears of Ctrl-C, says so.
+rehearse.INTERRUPTED = "interrupted"
+
 local STANDARD = { http = 80, https = 443 }
 local OPENS = { read = "read", write = "write", append = "write" }
 
@@ -19,6 +22,10 @@ function rehearse.settle(fn, ...)
   task.start(function(...) result = table.pack(pcall(fn, ...)) end, ...)
   while not result do
     if not task.turn() then error("a callback waits for what can't come", 0) end
+    if rehearse.interrupted and rehearse.interrupted() and not result then
+      task.stop()
+      error(rehearse.INTERRUPTED, 0)
+    end
   end
   if not result[1] then error(result[2], 0) end
   return table.unpack(result, 2, result.n)
@@ -116,6 +123,7 @@ end
 function Rehearsal:path(action, path, to)
   local answer = self:judged(action, path, to)
   if not answer.asks then return answer end
+  self.asked[#self.asked + 1] = answer.asks
   local box = self.loaded.box
   local granted, refusal = rehearse.settle(self.opener.decide, self.opener, answer, OPENS[action],
     { pid = 2, hostPid = 2 }, function(fn, kind, ...) return box:call(fn, kind, ...) end)
@@ -154,9 +162,9 @@ end
 ---@return string? host
 ---@return integer|string port, or what is wrong
 function rehearse.place(text)
-  local host, port = require("srt.retarget").authority(text, 0)
-  if not host and port then return nil, ("%q: %s"):format(text, port) end
-  if port == 0 then return nil, ("%q has no port, as in example.org:443"):format(text) end
+  if not text:find("[^:]:%d+$") then return nil, ("%q has no port, as in example.org:443"):format(text) end
+  local host, port = require("srt.retarget").authority(text)
+  if not host then return nil, ("%q: %s"):format(text, port) end
   return host, port
 end
 

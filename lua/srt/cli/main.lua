@@ -11,6 +11,7 @@ local COMMANDS = {
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
+  { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
   { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
   { "violations", "show what was denied in your runs" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
