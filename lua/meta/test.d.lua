@@ -31,6 +31,7 @@
 ---@field removes string[]|nil names of header fields that are taken out
 ---@field sends string|nil the body, where it is changed or the policy's
 ---@field target string|nil what is asked for instead
+---@field fault boolean|nil a callback has to fail: its error, or an answer that is none; else it must not
 
 ---A response to a request that was allowed.
 ---@class srt.TestResponse
@@ -79,6 +80,8 @@
 ---@field where string|nil file and line of it
 ---@field reason string|nil
 ---@field log string[] what the policy logged meanwhile
+---@field fault boolean|nil a callback failed; detail = its error, where it was one
+---@field detail string|nil
 ---@field errno string|nil of paths
 ---@field real string|nil of paths: without links
 ---@field status integer|nil

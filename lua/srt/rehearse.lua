@@ -119,7 +119,7 @@ function Rehearsal:judged(action, path, to)
 end
 
 ---The same, and decideOpen is asked.
----@return srt.answer answer asked = {granted=, reason=, detail=} where it was
+---@return srt.answer answer asked = {granted=, reason=, detail=, fault=} where it was
 function Rehearsal:path(action, path, to)
   local answer = self:judged(action, path, to)
   if not answer.asks then return answer end
@@ -128,7 +128,8 @@ function Rehearsal:path(action, path, to)
   local granted, refusal = rehearse.settle(self.opener.decide, self.opener, answer, OPENS[action],
     { pid = 2, hostPid = 2 }, function(fn, kind, ...) return box:call(fn, kind, ...) end)
   if granted then answer.decision, answer.errno, answer.why = "allow", nil, nil end
-  answer.asked = { granted = granted, reason = refusal and refusal.reason, detail = refusal and refusal.detail }
+  answer.asked = { granted = granted, reason = refusal and refusal.reason, detail = refusal and refusal.detail,
+    fault = refusal and refusal.fault }
   return answer
 end
 

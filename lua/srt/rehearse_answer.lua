@@ -24,7 +24,7 @@ function rehearse_answer.path(answer)
   local rule, asked = answer.rule, answer.asked
   if asked and (asked.granted or asked.reason) then
     return { is = answer.decision, rule = "filesystem.decideOpen", where = where_of(answer.asks), origin = answer.asks,
-      reason = asked.reason, real = answer.real, errno = answer.errno, detail = asked.detail }
+      reason = asked.reason, real = answer.real, errno = answer.errno, fault = asked.fault, detail = asked.detail }
   end
   local origin = not rule.builtin and rule.origin or nil
   local text = origin and ("%s %q"):format(origin.key:gsub("%[%d+%]$", ""), rule.given) or rule.builtin
@@ -46,7 +46,8 @@ function rehearse_answer.net(decision)
     reason = decision.reason, host = decision.host, port = decision.port, status = decision.status,
     headers = map_of(decision.headers), set = map_of(decision.set), remove = decision.remove and decision.remove[1]
     and decision.remove or nil, body = decision.body, target = decision.target, path = decision.path,
-    note = decision.unread, fault = decision.fault, detail = decision.detail, advice = decision.advice }
+    note = decision.unread, fault = (decision.fault or decision.detail) and true or nil, detail = decision.detail,
+    advice = decision.advice }
 end
 
 local WORDS = { allow = "allowed", deny = "denied", respond = "answered by the policy" }

@@ -34,7 +34,7 @@ FAKES["srt.ask"] = function(spec, text, options)
     answer = nil
   end
   if answer == nil then
-    if options and options.default ~= nil then return options.default, NOBODY end
+    if options and options.default ~= nil then return options.default, not options.default and NOBODY or nil end
     return false, NOBODY
   end
   return answer, not answer and NO or nil

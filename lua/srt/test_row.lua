@@ -8,7 +8,7 @@ local test_row = {}
 local FIELDS = { to = "string", headers = "headers", body = "string", response = "response", protocol = "string",
   address = "string", name = "string" }
 local EXPECTED = { is = "word", reason = "string", rule = "string", log = "string", errno = "string", status = "number",
-  sets = "headers", removes = "names", sends = "string", target = "string" }
+  sets = "headers", removes = "names", sends = "string", target = "string", fault = "flag" }
 local WORDS = { allow = true, deny = true, respond = true }
 local NETWORK = { connect = true, request = true }
 -- Where each can be given at all.
@@ -33,6 +33,7 @@ end
 
 local READ = {
   string = function(v) return type(v) == "string", "a string" end,
+  flag = function(v) return type(v) == "boolean", "true or false" end,
   number = function(v) return math.type(v) == "integer", "a whole number" end,
   word = function(v) return WORDS[v], "\"allow\", \"deny\" or \"respond\"" end,
   names = function(v) return is_list_of_text(v), "a list of header names" end,
@@ -149,6 +150,15 @@ local function has(list, name)
   end
 end
 
+-- A callback that fails denies, which is not what a test that expects a denial is about.
+local function compare_fault(problems, row, answer)
+  if answer.fault and not row.fault then
+    problems[#problems + 1] = "a callback failed (where that is meant, say fault = true)"
+  elseif row.fault and not answer.fault then
+    problems[#problems + 1] = "no callback failed"
+  end
+end
+
 local function compare_headers(problems, row, answer)
   local given = answer.is == "allow" and answer.set or answer.headers
   for _, name in ipairs(require("srt.tables").keys(row.sets or {})) do
@@ -174,6 +184,7 @@ function test_row.compare(row, answer)
   end
   if row.sends then same(problems, "the body", answer.body, row.sends) end
   if row.log then look(problems, "the log", table.concat(answer.log or {}, "\n"), row.log) end
+  compare_fault(problems, row, answer)
   compare_headers(problems, row, answer)
   return problems
 end

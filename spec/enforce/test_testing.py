@@ -120,6 +120,7 @@ return {
   rows = {
     { read = "~/.ssh/x", is = "allow" },
     { request = "GET nowhere", is = "deny" },
+    { connect = "x.example:443", is = "deny" }, { connect = "x.example:443", is = "deny", fault = true },
   },
   endless = function()
     while true do end
@@ -167,11 +168,12 @@ class Testing(Case):
         for text in ("failed: policy_spec.lua:4: read ~/.ssh/x is allow\n    it must be \"allow\", it is \"deny\"\n",
                      "      by:    filesystem.decideOpen (policy.lua:6)\n",
                      "failed: policy_spec.lua:5: request GET nowhere is deny\n    \"nowhere\" is no URL",
-                     "failed: policy_spec.lua:8: endless\n    budget of",
-                     "failed: policy_spec.lua:12: outside\n    connect github.com:22 is allow: it must be \"allow\"",
+                     "failed: policy_spec.lua:6: connect x.example:443 is deny\n    a callback failed",
+                     "failed: policy_spec.lua:9: endless\n    budget of",
+                     "failed: policy_spec.lua:13: outside\n    connect github.com:22 is allow: it must be \"allow\"",
                      "      by:    network.deniedDomains \"*:22\" (policy.lua:13)\n",
-                     "failed: policy_spec.lua:14: misspelt\n    there is no \"reed\"; did you mean \"read\"?",
-                     "\n5 tests, 5 failed\n"):
+                     "failed: policy_spec.lua:15: misspelt\n    there is no \"reed\"; did you mean \"read\"?",
+                     "\n7 tests, 6 failed\n"):
             self.assertIn(text, got.out)
 
     def test_what_is_no_test(self):
