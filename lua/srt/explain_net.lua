@@ -147,6 +147,7 @@ local function data_of(answer)
   return { decision = answer.is, reason = answer.reason, advice = answer.advice, note = answer.note, host = answer.host,
     port = answer.port, status = answer.status, headers = answer.headers and object(answer.headers), path = answer.path,
     set = answer.set and object(answer.set), remove = answer.remove, body = answer.body, target = answer.target,
+    via = answer.via,
     asked = filled(answer.asked), log = filled(answer.log), puts = filled(answer.puts), fault = answer.fault,
     trace = answer.detail,
     rule = { text = answer.rule, key = origin.key, file = origin.file, line = origin.line or nil } }

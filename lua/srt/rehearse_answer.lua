@@ -47,7 +47,7 @@ function rehearse_answer.net(decision)
     headers = map_of(decision.headers), set = map_of(decision.set), remove = decision.remove and decision.remove[1]
     and decision.remove or nil, body = decision.body, target = decision.target, path = decision.path,
     note = decision.unread, fault = (decision.fault or decision.detail) and true or nil, detail = decision.detail,
-    advice = decision.advice }
+    advice = decision.advice, via = decision.action == "allow" and decision.via and decision.via.text or nil }
 end
 
 local WORDS = { allow = "allowed", deny = "denied", respond = "answered by the policy" }
@@ -82,6 +82,7 @@ function rehearse_answer.text(what, answer)
   if answer.is == "allow" and answer.status then say("  status: %d", answer.status) end
   edits(say, answer)
   for _, text in ipairs(answer.asked or {}) do say("  asked: %s", text) end
+  if answer.via then say("  leaves: by %s", answer.via) end
   if answer.path then say("  path:  %s", answer.path) end
   if answer.note then say("  note:  %s", answer.note) end
   for _, line in ipairs(answer.log or {}) do say("  log:   %s", line) end

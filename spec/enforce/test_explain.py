@@ -22,7 +22,7 @@ NETWORK = """return {
   network = {
     allowedDomains = { "api.github.com:443", "plain.example", "*.unread.example" },
     deniedDomains = { "*:22" },
-    tlsTerminate = { excludeDomains = { "x.unread.example" } },
+    tlsTerminate = { excludeDomains = { "x.unread.example" } }, parentProxy = { http = "http://u:the-real@up.example:3128" },
     decideConnect = function(conn)
       srt.sleep(0.01)
       if conn.host == "broken.example" then error("broken") end
@@ -87,6 +87,8 @@ class Explain(Case):
         self.assertNotIn("asked", got)
         got = self.net("request", "POST", "http://plain.example", code=1)
         self.assertIn("only GET", got["reason"])
+        got = self.net("request", "GET", "http://plain.example", code=0)
+        self.assertEqual("http://up.example:3128", got["via"])
 
     def test_network_for_people(self):
         policy = self.policy(NETWORK)
