@@ -19,7 +19,7 @@ install(FILES core/srtlua.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES man/srt-lua.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")
-install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md SECURITY.md LICENSE docs/lints.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(SRT_PROFILE_TEMPLATE ${PROJECT_SOURCE_DIR}/tools/apparmor/srt-lua)
 configure_file(cmake/InstallProfile.cmake.in InstallProfile.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/InstallProfile.cmake)

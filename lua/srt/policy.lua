@@ -284,7 +284,7 @@ function policy.load(box, path, opts)
   local values = merge_layers(self.layers, warnings)
   local unenforced, named = judge(values)
   return { file = path, box = box, values = values, unenforced = unenforced, named = named, warnings = warnings,
-    presets = self.names }
+    presets = self.names, read = self.read }
 end
 
 return policy

@@ -55,6 +55,8 @@ local function comment(text, pos)
   return long_bracket(text, pos + 2) or (text:find("\n", pos, true) or #text + 1)
 end
 
+source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
+
 ---Lists the string literals and assigned names of a Lua source.
 ---@param text string
 ---@return table index {strings = {[text] = line}, names = {[name] = line}}; false where one stands in several lines
