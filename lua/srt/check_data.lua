@@ -72,6 +72,7 @@ function check_data.profile(profile)
     callbacks = callbacks_data(profile.callbacks),
     credentials = entries_data(require("srt.credentials").rows(profile.credentials), { "what" }),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
+    provenance = require("srt.provenance").data(profile.provenance),
     limits = profile.limits, nested = profile.nested, strict = profile.strict, backend = profile.backend,
     unix = { all = profile.unix.all, allowed = entries_data(profile.unix.allowed, { "given", "path", "literal" }) },
   }

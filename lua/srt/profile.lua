@@ -292,6 +292,7 @@ function profile.resolve(policy, ctx)
     return nil, plain(self.problems)
   end
   out.unenforced = plain(self.later)
+  if ctx.lint then out.provenance = require("srt.provenance").of(policy, out) end
   out.warnings, out.notes = require("srt.lint").run(out, policy, ctx, self.warnings, self.notes)
   return out
 end

@@ -87,9 +87,10 @@ local function sort_notes(profile, rules)
     local entry = note.entry
     local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
     local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
-    local list = (note.warn or key:find("allow", 1, true)) and profile.warnings or profile.notes
-    -- Ready-made policies list what other machines have; that this one lacks it is no news.
-    if list == profile.warnings or not (entry.origin and entry.origin.preset) then list[#list + 1] = text end
+    local allows, preset = key:find("allow", 1, true), entry.origin and entry.origin.preset
+    local list = (note.warn or allows and not preset) and profile.warnings or profile.notes
+    -- Ready-made policies list what other machines have; that this one lacks it is told by check where it allows.
+    if list == profile.warnings or allows or not preset then list[#list + 1] = text end
   end
 end
 

@@ -9,6 +9,8 @@ local stores = require "srt.stores"
 local text = require "srt.learn_text"
 
 local HOME = "/home/me"
+local OWN = {}
+for i, path in ipairs(dofile("policies/no-secrets.lua").filesystem.denyRead) do OWN[i] = path:gsub("^~", HOME) end
 
 -- rows: "create /a/b", "write …", "delete …", "chmod …"; gone: paths that are not there in the end, folders end in "/"
 local function folded(rows, options)
@@ -22,7 +24,7 @@ local function folded(rows, options)
   end
   for _, path in ipairs(options.gone or {}) do kinds[path] = nil end
   local allow, never = fold.fold(seen, { home = HOME, project = options.project, kind = function(p) return kinds[p] end,
-    stores = stores.new(HOME, { "/etc/shadow" }, function() end) })
+    stores = stores.new(OWN, { "/etc/shadow" }, function() end) })
   local names, others = {}, {}
   for i, entry in ipairs(allow) do names[i] = entry.path .. (entry.file and " file" or "") end
   for i, entry in ipairs(never) do others[i] = entry.path end

@@ -68,7 +68,8 @@ local function outcome(texts, name)
   local profile, problems = support.resolve(texts, { lint = true }, nil, name)
   if profile then
     -- These tell of places in files.
-    profile.warnings, profile.notes, profile.details, profile.unenforced = nil, nil, nil, nil
+    profile.warnings, profile.notes, profile.unenforced = nil, nil, nil
+    profile.details, profile.provenance = nil, nil
     return same.text(profile)
   end
   local lines = {}

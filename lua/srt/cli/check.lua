@@ -2,6 +2,7 @@
 -- srt-lua check: validates policies and prints what they come to, each entry with where it came from.
 
 local check_data = require("srt.check_data")
+local provenance = require("srt.provenance")
 local report = require("srt.report")
 local schema = require("srt.schema")
 local source = require("srt.source")
@@ -141,16 +142,13 @@ local function network(lines, profile, try)
   end
 end
 
-local function environment(lines, env)
-  for _, name in ipairs(tables.keys(env.set)) do
-    lines[#lines + 1] = row(("set %s=%s"):format(name, env.set[name]), "env.set")
+local function environment(lines, env, origins)
+  local function add(what, key, name)
+    lines[#lines + 1] = row(what, source.where(origins and origins[key][name] or { key = "env." .. key }))
   end
-  for _, name in ipairs(env.unset) do
-    lines[#lines + 1] = row("unset " .. name, "env.unset")
-  end
-  for _, name in ipairs(env.pass or {}) do
-    lines[#lines + 1] = row("pass only " .. name, "env.pass")
-  end
+  for _, name in ipairs(tables.keys(env.set)) do add(("set %s=%s"):format(name, env.set[name]), "set", name) end
+  for _, name in ipairs(env.unset) do add("unset " .. name, "unset", name) end
+  for _, name in ipairs(env.pass or {}) do add("pass only " .. name, "pass", name) end
 end
 
 local function rest(lines, profile)
@@ -163,7 +161,7 @@ local function rest(lines, profile)
   if profile.nested then lines[#lines + 1] = "user namespaces: allowed" end
   if next(profile.env.set) or #profile.env.unset > 0 or profile.env.pass then
     lines[#lines + 1] = "environment:"
-    environment(lines, profile.env)
+    environment(lines, profile.env, profile.provenance and profile.provenance.env)
   end
   add_block(lines, "reports of what was denied:", require("srt.reporting").rows(profile.reports), row_of)
   for _, name in ipairs(tables.keys(profile.limits)) do
@@ -188,6 +186,9 @@ function check.text(file, profile, try)
   network(lines, profile, try)
   add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
   rest(lines, profile)
+  local settings, undone = provenance.rows(profile.provenance)
+  add_block(lines, "single values:", settings, row_of)
+  add_block(lines, "what one policy takes back of another:", undone, row_of)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, text in ipairs(profile[kind .. "s"]) do lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(text)) end
   end

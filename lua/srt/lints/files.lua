@@ -75,24 +75,25 @@ local function writable_path(self, profile, _, ctx)
   end
 end
 
--- Credentials that lie where they usually do, and that nothing hides.
-local function readable_credentials(self, profile, _, ctx)
-  if not profile.network.enabled or not ctx.home then return end
+-- Credentials that lie where they usually do (policies/no-secrets.lua), and that nothing hides.
+local function readable_credentials(self, profile, policy, ctx)
+  local stores = profile.network.enabled and ctx.home and policy.box:loadpreset("no-secrets")
+  if not stores then return end
   local fs, open = profile.filesystem, {}
   local hidden, shown = index(fs.denyRead), index(fs.allowRead)
-  for _, entry in ipairs(fs.hidden or {}) do hidden[entry.path] = hidden[entry.path] or entry end
-  for _, entry in ipairs(fs.masked or {}) do hidden[entry.path] = hidden[entry.path] or entry end
-  for _, path in ipairs(require("srt.stores").new(ctx.home, {}, sys.realpath).list) do
-    local real = sys.realpath(path)
+  for _, list in ipairs { fs.hidden, fs.masked } do
+    for path, entry in pairs(index(list)) do hidden[path] = hidden[path] or entry end
+  end
+  for _, given in ipairs(stores.filesystem.denyRead) do
+    local path = paths.expand(given, ctx)
+    local real = path and sys.realpath(path)
     local deny = real and (covering(hidden, real) or covering(hidden, path))
     local allow = deny and covering(shown, real)
-    if real and (not deny or allow and #allow.path >= #deny.path) then
-      open[#open + 1] = "~" .. path:sub(#ctx.home + 1)
-    end
+    if real and (not deny or allow and #allow.path >= #deny.path) then open[#open + 1] = given end
   end
   if #open == 0 then return end
-  self:remark(("filesystem.denyRead: the command can read %s, and reach the network; what it does not need belongs "
-    .. "into denyRead"):format(named(open)))
+  self:remark(("filesystem.denyRead: the command can read %s, and reach the network; extend \"no-secrets\", or "
+    .. "list in denyRead what it does not need"):format(named(open)))
 end
 
 local OTHERS = tonumber("44", 8)
@@ -125,7 +126,7 @@ return {
       .. "later. Add the folder to `filesystem.denyWrite`." },
   { id = "readable-credentials", severity = "note", run = readable_credentials,
     doc = "Credentials lie in their usual places in your home directory, the command can read them, and it has a "
-      .. "network. Hide with `filesystem.denyRead` what it does not need." },
+      .. "network. Extend `no-secrets`, or list in `filesystem.denyRead` what it does not need." },
   { id = "readable-secret", severity = "warning", run = readable_secret,
     doc = "A file of `secrets`, of `credentials.files` or the key of a CA can be read by other users of the machine. "
       .. "`chmod 600` it." },
