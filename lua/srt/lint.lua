@@ -28,19 +28,40 @@ end
 local Linter = {}
 Linter.__index = Linter
 
--- "-- lint: ok ID, because …" at the end of the line, or alone above it.
-local function excused(self, origin, id)
-  local line = origin.line
-  if not line or not self.read then return false end
-  local lines = self.lines[origin.file]
-  if not lines then
-    lines = {}
-    for text in ((self.read(origin.file) or "") .. "\n"):gmatch("(.-)\n") do lines[#lines + 1] = text end
-    self.lines[origin.file] = lines
+-- The last line of what a line begins: of the table that is opened there.
+local function last_line(text, line)
+  local tokens = require "srt.tokens"
+  local list = tokens.of(text)
+  for i, token in ipairs(list) do
+    if token.line == line and token.text == "{" then
+      local to = tokens.closing(list, i)
+      return to and list[to].line or line
+    end
   end
-  for _, text in ipairs { lines[line] or "", (lines[line - 1] or ""):match("^%s*%-%-.*") or "" } do
-    local named = text:match("%-%-%s*lint: ok ([%w%-, ]+)")
-    if named and (" " .. named:gsub("[, ]+", " ") .. " "):find(" " .. id .. " ", 1, true) then return true end
+  return line
+end
+
+-- What a file says is meant: "-- lint: ok ID, because …" at the end of a line, or alone above a line or a table.
+local function excuses_of(text)
+  local list, line = {}, 0
+  for words in (text .. "\n"):gmatch("(.-)\n") do
+    line = line + 1
+    local before, named = words:match("^(.-)%-%-%s*lint: ok ([%w%-, ]+)")
+    if named then
+      local alone = not before:find("%S")
+      list[#list + 1] = { ids = " " .. named:gsub("[, ]+", " ") .. " ", from = alone and line + 1 or line,
+        to = alone and last_line(text, line + 1) or line }
+    end
+  end
+  return list
+end
+
+local function excused(self, origin, id)
+  local line, file = origin.line, origin.file
+  if not line or not self.read then return false end
+  self.excuses[file] = self.excuses[file] or excuses_of(self.read(file) or "")
+  for _, one in ipairs(self.excuses[file]) do
+    if line >= one.from and line <= one.to and one.ids:find(" " .. id .. " ", 1, true) then return true end
   end
   return false
 end
@@ -98,7 +119,7 @@ end
 ---@return string[] warnings
 ---@return string[] notes
 function lint.run(profile, policy, ctx, more, notes)
-  local self = setmetatable({ warnings = {}, notes = {}, details = {}, lines = {}, full = ctx.lint,
+  local self = setmetatable({ warnings = {}, notes = {}, details = {}, excuses = {}, full = ctx.lint,
     read = policy.read }, Linter)
   for _, list in ipairs({ policy.warnings, more }) do
     for _, item in ipairs(list) do

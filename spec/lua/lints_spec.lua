@@ -149,6 +149,12 @@ describe("check", function()
     end
   end)
 
+  it("hears it for a table, too", function()
+    local text = 'network = {\n -- lint: ok unfiltered-forge\n allowedDomains = { "github.com:443",\n "gitlab.com" },\n %s }'
+    assert.equal(0, #select(2, found(text:format(""))).warnings)
+    assert.equal(1, #select(2, found(text:format(READ:gsub("tls", 'allowUnixSockets = { "/run/docker.sock" }, tls')))).warnings)
+  end)
+
   it("takes what a ready-made policy gives for a note", function()
     local preset = { ["no-secrets"] = STORES["no-secrets"], g = 'return { network = { allowedDomains = { "github.com" } } }' }
     local profile = assert(support.resolve('return { extends = { "g" } }', { lint = true, home = path("none") }, preset))
@@ -182,7 +188,7 @@ describe("check", function()
       "Made of the table in `lua/srt/lints/` by `SRT_WRITE_DOCS=1`; `spec/lua/lints_spec.lua` compares the two.", "",
       "A finding ends with the name of its lint in brackets. `check --json` has the same in `findings`, with severity, "
         .. "file, line and key;", "`check --fail-on warning` (or `note`) exits with 1 where there are such. A comment "
-        .. "behind the line, or alone above it,", "says that it is meant:", "",
+        .. "behind the line, or alone above it or a table,", "says that it is meant:", "",
       '    allowedDomains = { "github.com:443" }, -- lint: ok unfiltered-forge, we push there', "",
       "What a ready-made policy gives is a note for who extends it, and its own file says why it is meant.", "",
       "| lint | severity | what it finds, and the cure |", "|---|---|---|" }

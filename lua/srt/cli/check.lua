@@ -15,7 +15,7 @@ usage: srt-lua check POLICY… [--json] [--fail-on SEVERITY]
 
 Validates policies and prints what they come to, each entry with where it came from, and what they probably do not
 mean: each such warning or note ends with the name of its lint, which docs/lints.md explains. A comment
-"-- lint: ok NAME" behind a line, or alone above it, says that it is meant.
+"-- lint: ok NAME" behind a line, or alone above a line or a table, says that it is meant.
 
   --json     the same for programs
   --fail-on SEVERITY
