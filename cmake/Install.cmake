@@ -34,7 +34,13 @@ foreach(entry IN ITEMS bash:bash-completion/completions:srt-lua
   install(FILES ${file} RENAME ${name}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
 endforeach()
-# What editors know of a policy.
+# What editors know of a policy, and of settings.
+set(file ${PROJECT_BINARY_DIR}/completions/schema)
+add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
+  COMMAND sh -c "unset SRT_LUA_PATH; exec \"$0\" convert --schema >\"$1\""
+    $<TARGET_FILE:srt-lua> ${file})
+install(FILES ${file} RENAME settings.schema.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua)
 install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/meta)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
