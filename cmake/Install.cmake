@@ -41,7 +41,7 @@ add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
     $<TARGET_FILE:srt-lua> ${file})
 install(FILES ${file} RENAME settings.schema.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua)
-install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua
+install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua lua/meta/policy.d.lua
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/meta)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")

@@ -1,8 +1,8 @@
 ---@meta
 -- SPDX-License-Identifier: Apache-2.0
 -- luacheck: ignore
--- What policies can use, for editors; tables.d.lua has the tables in srt. It is never run; spec/lua/box_srt_spec.lua
--- compares it with the live table.
+-- What policies can use, for editors; tables.d.lua has the tables in srt, policy.d.lua the keys of a policy. It is
+-- never run; spec/lua/names_spec.lua and box_srt_spec.lua compare it with the live table.
 
 ---Answers of callbacks and marks in lists; made by the functions below.
 ---@class srt.Answer
