@@ -64,7 +64,10 @@ void api_proxy_keep(lua_State *L, int proxy, int value);
  */
 void host_fork(void);
 
-/** host_join() - end what host_fork() made, where nobody asked for it */
+/**
+ * host_join() - end what host_fork() made, where nobody asked for it, and wait
+ * for what was closed
+ */
 void host_join(void);
 
 struct questions;

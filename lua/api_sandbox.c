@@ -51,10 +51,24 @@ void host_fork(void)
 	(void)prepare(&early, false, &early_failure);
 }
 
+/* Of the sandbox that was closed last; its end takes as long as a fork. */
+static pid_t leaving;
+
+static void end(struct sandbox *sandbox)
+{
+	pid_t janitor = sandbox_close(sandbox);
+
+	if (!janitor)
+		return;
+	sandbox_reap(leaving);
+	leaving = janitor;
+}
+
 void host_join(void)
 {
 	if (early.shared)
-		sandbox_close(&early.sandbox);
+		end(&early.sandbox);
+	sandbox_reap(leaving);
 }
 
 struct sandbox *api_sandbox(lua_State *L, int index)
@@ -307,7 +321,7 @@ static int sandbox_lua_close(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 
-	sandbox_close(&object->sandbox);
+	end(&object->sandbox);
 	return 0;
 }
 
