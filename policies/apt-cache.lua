@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lets apt search, show and download packages of Debian and Ubuntu; nothing is installed, /usr and /var stay read-only.
+-- As root apt wants -o APT::Sandbox::User=root: it can't become another user inside.
 
 return {
   network = {

@@ -7,6 +7,6 @@ return {
     denyRead = { "~/.mozilla", "~/.config/google-chrome", "~/.config/chromium", "~/.config/BraveSoftware",
       "~/.config/microsoft-edge", "~/.pki" },
   },
-  -- Its own sandbox, which keeps pages from the rest of the browser, is made of these.
-  allowNestedUserNamespaces = true,
+  -- Its own sandbox, which keeps pages from the rest of the browser, is made of these. Root does without: --no-sandbox.
+  allowNestedUserNamespaces = srt.user ~= "root",
 }

@@ -20,4 +20,6 @@ return {
     unset = { srt.remove "ANTHROPIC_API_KEY" },
     set = { DISABLE_AUTOUPDATER = "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1" },
   },
+  -- It does without this one, which would be made at home.
+  ignoreViolations = { claude = { "/.claude.json.lock" } },
 }

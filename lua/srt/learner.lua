@@ -76,9 +76,8 @@ function Learner:settle(loaded, facts, temp)
   loaded.profile.observe.learns = { reads = self.reads }
   loaded.learner, self.box, self.facts, self.temp = self, loaded.box, facts, temp
   self.presets = {}
-  for _, name in ipairs { "npm", "git-https", "no-secrets", "no-system-secrets" } do
-    self.presets[name] = self:preset_of(name)
-  end
+  for _, name in ipairs { "no-secrets", "no-system-secrets" } do self.presets[name] = self:preset_of(name) end
+  for _, row in ipairs(require("srt.learn_policy").PRESETS) do self.presets[row[1]] = self:preset_of(row[1]) end
   self.stores = require("srt.stores").new(self.presets["no-secrets"].deny,
     self.presets["no-system-secrets"].deny, sys.realpath)
   self.home = facts.home and (sys.realpath(facts.home) or facts.home)

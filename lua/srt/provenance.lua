@@ -60,6 +60,19 @@ local function opened(out, fs)
   end
 end
 
+-- What stays a tunnel no filter is asked about.
+local function unread(out, profile)
+  local tls, origins = profile.network.tls, profile.callbacks.origins
+  for _, fn in ipairs(tls and profile.callbacks.filterRequest or {}) do
+    for _, rule in ipairs(tls.exclude) do
+      if rule.origin.file ~= origins[fn].file then
+        out[#out + 1] = { key = "network.filterRequest", text = ("it is not asked about %q"):format(rule.text),
+          origin = rule.origin, was = origins[fn] }
+      end
+    end
+  end
+end
+
 ---@param policy table of srt.policy
 ---@param profile table resolved of it
 ---@return {settings: table[], env: table, undone: table[]} settings: {key, value, origin}; env: origins by the names in
@@ -67,6 +80,7 @@ end
 function provenance.of(policy, profile)
   local undone = table.move(policy.undone, 1, #policy.undone, 1, {})
   opened(undone, profile.filesystem)
+  unread(undone, profile)
   return { settings = settings(policy.values), env = environment(policy.values), undone = undone }
 end
 

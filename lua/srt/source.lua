@@ -150,6 +150,8 @@ local lazy = {
     end
     searches[origin] = nil
     local line, file = locate(search.doc, search.kind, search.text)
+    -- Where an entry is no literal: where its list is.
+    if not line and not file and search.list then line, file = locate(search.doc, "names", search.list) end
     if line then
       origin.line, origin.file = line, file
     end
@@ -171,7 +173,7 @@ function source.origin(doc, key, holder, field, literal)
   end
   local origin = setmetatable({ file = doc.file, key = key, preset = doc.preset }, lazy)
   if type(literal) == "string" then
-    searches[origin] = { doc = doc, kind = "strings", text = literal }
+    searches[origin] = { doc = doc, kind = "strings", text = literal, list = key:match("([%a_][%w_]*)%[%d+%]$") }
   else
     local name = type(field) == "string" and field or key:match("([%a_][%w_]*)[^%a_]*$")
     searches[origin] = name and { doc = doc, kind = "names", text = name } or nil

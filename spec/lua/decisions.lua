@@ -2,11 +2,12 @@
 -- Asks a policy by lines such as "write src/a.c -> allow", with the real box and the real decisions: for specs of the
 -- ready-made policies and of what docs/cookbook.md says.
 local support = require("spec.lua.support")
-local box = require("spec.lua.box_support")
+local box = require("spec.lua.box_support").box
 local decide_net = require("srt.decide_net")
 local sys = require("srt.c.sys")
+local tree = require("spec.lua.tree")
 
-package.preload["srt.c.box"] = package.preload["srt.c.box"] or function() return box.box end
+package.preload["srt.c.box"] = package.preload["srt.c.box"] or function() return box end
 
 local decisions = {}
 
@@ -35,15 +36,18 @@ Desk.__index = Desk
 ---@param more {env: table?, files: string[]?}|nil files that are there: relative, or with "~/"
 ---@return table desk
 function decisions.open(text, more)
-  local top = box.folder { ["policy.lua"] = text }
+  local top = sys.realpath("/tmp") .. "/srt-spec-" .. sys.random(8)
   local self = setmetatable({ top = top, home = top .. "/home", cwd = top .. "/home/w", text = text }, Desk)
   self:make(more and more.files or {})
+  local file = assert(io.open(top .. "/policy.lua", "wb"))
+  file:write(text)
+  file:close()
   self.env = more and more.env or {}
   self.env.HOME = self.home
   return self
 end
 
-function Desk:close() box.remove(self.top) end
+function Desk:close() tree.remove(self.top) end
 
 function Desk:path(name)
   return (name:gsub("^~", self.home):gsub("^([^/])", self.cwd .. "/%1"))
@@ -74,15 +78,22 @@ local function loaded(self)
   local profile = self.loaded.profile
   if #profile.unenforced > 0 then error("it can't be enforced: " .. profile.unenforced[1].key, 0) end
   local vault = profile.credentials.active and assert(require("srt.secrets").open(profile, self.env)) or nil
-  self.net = decide_net.compile(profile, { vault = vault, command = "test" })
+  self.net, self.vault = decide_net.compile(profile, { vault = vault, command = "test" }), vault
   return self.loaded
 end
 
 ---@return table profile
 function Desk:profile() return loaded(self).profile end
 
+-- What callbacks log is not of interest.
 local function caller(self)
-  return function(fn, kind, ...) return self.loaded.box:call(fn, kind, ...) end
+  return function(fn, kind, ...)
+    local write = sys.write
+    sys.write = function() end
+    local ok, first, second = self.loaded.box:call(fn, kind, ...)
+    sys.write = write
+    return ok, first, second
+  end
 end
 
 local function asks_path(self, action, name)
@@ -119,10 +130,14 @@ end
 
 -- Where a body is asked for, the callbacks run here and not in the box, which reads bodies from the proxy alone.
 local function with_body(self, question, text)
+  support.srt.json, support.srt.env = support.srt.json or require("srt.json"), self.env
   local presets = setmetatable({}, { __index = function(_, name) return decisions.preset(name) end })
   local profile = assert(support.resolve(self.text, { cwd = self.cwd, home = self.home, env = self.env }, presets))
   return decide_net.compile(profile), support.call, setmetatable({
-    body = function(_, max) if #text > max then return nil, "it is longer" end return text end,
+    body = function(_, max)
+      if #text > (max or 1 << 20) then return nil, "it is longer" end
+      return text
+    end,
   }, { __index = question })
 end
 
@@ -166,9 +181,9 @@ end
 function ASK.env(self, name)
   local env = require("srt.environment").of(loaded(self).profile, { env = self.env }, {
     { purpose = "http", address = "127.0.0.1", port = 3128 } })
-  for _, text in ipairs(env) do
+  for _, text in ipairs(self.vault and self.vault:environment(env) or env) do
     local value = text:match("^" .. name .. "=(.*)$")
-    if value then return value end
+    if value then return value:find("srtM", 1, true) and "masked" or value end
   end
   return "absent"
 end
@@ -201,13 +216,15 @@ function decisions.all(policy, lines, more)
   end
   local desk = decisions.open(policy, { env = more and more.env, files = files })
   local problems, count = {}, 0
-  for line in lines:gmatch("%s*([^\n]+)") do
-    count = count + 1
-    problems[#problems + 1] = desk:check(line)
-  end
-  local profile = desk:profile()
+  local ok, profile = pcall(function()
+    for line in lines:gmatch("%s*([^\n]+)") do
+      count = count + 1
+      problems[#problems + 1] = desk:check(line)
+    end
+    return desk:profile()
+  end)
   desk:close()
-  return table.concat(problems, "\n"), count, profile
+  return table.concat(problems, "\n"), count, ok and profile or error(profile, 0)
 end
 
 return decisions

@@ -182,6 +182,7 @@ describe("the policy", function()
     npm = { hosts = { "*.npmjs.org:443" }, write = { HOME .. "/.npm" }, deny = { HOME .. "/.npmrc" } },
     ["git-https"] = { hosts = { "github.com:443" }, write = {}, deny = {} },
     ["no-system-secrets"] = { hosts = {}, write = {}, deny = { "/etc/shadow" } },
+    pypi = { hosts = { "pypi.org:443", "files.pythonhosted.org:443" }, write = { HOME .. "/.cache/pip" }, deny = {} },
   }
 
   local function found(more)
@@ -213,6 +214,10 @@ describe("the policy", function()
       rules = { rule("a.npmjs.org", "node"), rule("github.com", "git-remote-https"), rule("example.com", "node") } }
     assert.same({ extends = { "workspace", "npm", "git-https" },
       network = { allowedDomains = { "example.com:443" } } }, policy)
+    for _, program in ipairs { "/usr/bin/python3.11", "/opt/bin/uv", "/usr/bin/pip3" } do
+      policy = written { allow = { entry(HOME .. "/.cache/pip") }, rules = { rule("pypi.org", program) } }
+      assert.same({ extends = { "pypi" } }, policy)
+    end
   end)
 
   it("uses nothing that gives what was not used, or denies what was read", function()

@@ -213,18 +213,25 @@ local WARNS = { ["git-ssh"] = "every key of the SSH agent", ["docker-client"] = 
 local function names()
   local list = {}
   local pipe = assert(io.popen("ls policies"))
-  for file in pipe:lines() do list[#list + 1] = file:match("^(.+)%.lua$") end
+  for file in pipe:lines() do
+    local name = file:match("^(.+)%.lua$")
+    if name and not name:find("_spec$") then list[#list + 1] = name end
+  end
   pipe:close()
   return list
 end
 
 describe("the ready-made policy", function()
+  local file = assert(io.open("docs/presets.md"))
+  local page = file:read("a")
+  file:close()
   for _, name in ipairs(names()) do
     it(name .. " allows and denies what it says", function()
       local text = decisions.preset(name)
       if DEMONSTRATIONS[name] then return end
       assert.truthy(text:find("^%-%- SPDX[^\n]*\n%-%- %u[^\n]*%.\n"), "it begins with its purpose")
       assert.is_true(select(2, text:gsub("\n", "")) <= 50, "it is short")
+      assert.truthy(page:find(("| `%s` | %s |"):format(name, text:match("\n%-%- ([^\n]*)")), 1, true), "docs/presets.md")
       local problems, count, profile = decisions.all(extends(name), assert(TABLE[name], "it has no lines"),
         { env = env() })
       assert.equal("", problems)
@@ -238,7 +245,8 @@ end)
 
 describe("ready-made policies together", function()
   local function hold(presets, lines, more)
-    local problems, _, profile = decisions.all(extends(table.unpack(presets)) .. (more or ""), lines, { env = env() })
+    local policy = more and extends(table.unpack(presets)):gsub(" }$", more) or extends(table.unpack(presets))
+    local problems, _, profile = decisions.all(policy, lines, { env = env() })
     assert.equal("", problems)
     return profile
   end
@@ -300,9 +308,17 @@ describe("ready-made policies together", function()
     assert.same({ "policies/git-https.lua", "policies/github-readonly.lua" }, from["github.com:443"])
     for _, list in ipairs { "allowWrite", "denyRead", "denyWrite" } do
       for _, entry in ipairs(profile.filesystem[list]) do
-        assert.truthy(entry.builtin or entry.origin.file:find("^policies/"), entry.given)
+        assert.truthy(entry.builtin or entry.origin.file:find("^policies/") and entry.origin.line, entry.given)
       end
     end
+  end)
+
+  it("tell which hosts are kept from a filter", function()
+    local profile = hold({ "github-readonly" }, "request DELETE https://github.com/a/b -> unread",
+      [[, network = { tlsTerminate = { excludeDomains = { "github.com" } } } }]])
+    local row = profile.provenance.undone[1]
+    assert.same({ "network.filterRequest", 'it is not asked about "github.com"' }, { row.key, row.text })
+    assert.same({ "policies/github-readonly.lua", 19 }, { row.was.file, row.was.line })
   end)
 
   it("leave a masked variable its stand-in", function()
