@@ -47,6 +47,7 @@ local function new_box(facts, root, learner)
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
+      if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end
       return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
     ask = facts.ask,
@@ -118,7 +119,8 @@ end
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?}
+---@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFile: string?, learner: table?,
+--- given: table?}
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
 --- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
 --- replaced while a command runs, "update" where it replaces one
@@ -148,7 +150,7 @@ function session.resolve(facts, path, options)
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
-    lint = options.lint, live = options.live, uid = uid })
+    lint = options.lint, live = options.live, prompt = options.prompt, uid = uid })
   if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
