@@ -23,18 +23,36 @@ function decisions.preset(name)
   return text
 end
 
+---The names of all ready-made policies; files beside them are their tests.
+---@return string[]
+function decisions.presets()
+  local list = {}
+  for _, file in ipairs(assert(sys.readdir("policies"))) do
+    local name = file:match("^(.+)%.lua$")
+    if name and not name:find("_spec$") then list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
 local PROGRAM = {
   embedded = function(name) return decisions.preset(name:match("^policies%.(.+)$")) end,
   embeddedNames = function() return {} end,
 }
 
--- A policy in a home directory and a working directory of its own.
-local function open(text, env, files)
+local Desk = {}
+Desk.__index = Desk
+
+---A policy in a home directory and a working directory of its own.
+---@param text string
+---@param more {env: table?, files: string[]?}|nil files that are there: relative, or with "~/"
+---@return table desk :check, :profile, :close
+function decisions.open(text, more)
   local world = assert(test_world.new { HOME = os.getenv("HOME"), XDG_CACHE_HOME = "/tmp" })
-  local facts = world:facts({ program = PROGRAM, features = sys.features() }, { env = env, user = sys.user() })
+  local facts = world:facts({ program = PROGRAM, features = sys.features() }, { env = more and more.env, user = sys.user() })
   -- What callbacks log is not of interest.
   facts.log = function() end
-  for _, name in ipairs(files) do assert(world:file(name)) end
+  for _, name in ipairs(more and more.files or {}) do assert(world:file(name)) end
   local path = world.root .. "/policy.lua"
   assert(world:file(path, text))
   local rehearsal, problems = rehearse.open(facts, path)
@@ -42,8 +60,13 @@ local function open(text, env, files)
     world:close()
     error(type(problems) == "string" and problems or problems[1].message .. "\n" .. text, 0)
   end
-  return world, rehearsal
+  return setmetatable({ world = world, rehearsal = rehearsal }, Desk)
 end
+
+function Desk:close() self.world:close() end
+
+---@return table profile
+function Desk:profile() return self.rehearsal.profile end
 
 local ASK = {}
 
@@ -104,13 +127,14 @@ function ASK.env(self, name)
   return "absent"
 end
 
--- "VERB WHAT -> ANSWER", or with ": WORDS" that the reason has; what is wrong with it.
-local function check(rehearsal, line)
+---@param line string "VERB WHAT -> ANSWER", or with ": WORDS" that the reason has
+---@return string|nil problem
+function Desk:check(line)
   local verb, what, want = line:match("^(%l+) +(.-) +%-> (.*)$")
   local words = ""
   if verb ~= "env" then want, words = (want or ""):match("^(%l*):? ?(.*)$") end
   if not verb or not ASK[verb] then return "this line can't be read: " .. line end
-  local got, why = ASK[verb](rehearsal, what)
+  local got, why = ASK[verb](self.rehearsal, what)
   if got ~= want then return ("%s\n  is: %s (%s)"):format(line, got, tostring(why)) end
   if words ~= "" and not tostring(why):lower():find(words:lower(), 1, true) then
     return ("%s\n  its reason is: %s"):format(line, tostring(why))
@@ -129,16 +153,16 @@ function decisions.all(policy, lines, env)
   for verb, name in lines:gmatch("(%l+) +([^\n]-) +%->") do
     if verb == "read" or verb == "write" or verb == "delete" then files[#files + 1] = name end
   end
-  local world, rehearsal = open(policy, env, files)
+  local desk = decisions.open(policy, { env = env, files = files })
   local ok, message = pcall(function()
     for line in lines:gmatch("%s*([^\n]+)") do
       count = count + 1
-      problems[#problems + 1] = check(rehearsal, line)
+      problems[#problems + 1] = desk:check(line)
     end
   end)
-  world:close()
+  desk:close()
   if not ok then error(message, 0) end
-  return table.concat(problems, "\n"), count, rehearsal.profile
+  return table.concat(problems, "\n"), count, desk:profile()
 end
 
 return decisions

@@ -18,22 +18,11 @@ local DEMONSTRATIONS = { ["https-token"] = true, quickstart = true }
 -- They give what everybody should be warned of.
 local WARNS = { ["git-ssh"] = "every key of the SSH agent", ["docker-client"] = "as good as root" }
 
-local function names()
-  local list = {}
-  local pipe = assert(io.popen("ls policies"))
-  for file in pipe:lines() do
-    local name = file:match("^(.+)%.lua$")
-    if name and not name:find("_spec$") then list[#list + 1] = name end
-  end
-  pipe:close()
-  return list
-end
-
 describe("the ready-made policy", function()
   local file = assert(io.open("docs/presets.md"))
   local page = file:read("a")
   file:close()
-  for _, name in ipairs(names()) do
+  for _, name in ipairs(decisions.presets()) do
     it(name .. " allows and denies what it says", function()
       local text = decisions.preset(name)
       if DEMONSTRATIONS[name] then return end
