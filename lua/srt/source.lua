@@ -65,6 +65,8 @@ function source.skip(text, pos)
   return (long_bracket(text, pos))
 end
 
+source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
+
 ---Lists the string literals and assigned names of a Lua source.
 ---@param text string
 ---@return table index {strings = {[text] = line}, names = {[name] = line}}; false where one stands in several lines
@@ -156,6 +158,8 @@ local lazy = {
     end
     searches[origin] = nil
     local line, file = locate(search.doc, search.kind, search.text)
+    -- Where an entry is no literal: where its list is.
+    if not line and not file and search.list then line, file = locate(search.doc, "names", search.list) end
     if line then
       origin.line, origin.file = line, file
     end
@@ -177,7 +181,7 @@ function source.origin(doc, key, holder, field, literal)
   end
   local origin = setmetatable({ file = doc.file, key = key, preset = doc.preset }, lazy)
   if type(literal) == "string" then
-    searches[origin] = { doc = doc, kind = "strings", text = literal }
+    searches[origin] = { doc = doc, kind = "strings", text = literal, list = key:match("([%a_][%w_]*)%[%d+%]$") }
   else
     local name = type(field) == "string" and field or key:match("([%a_][%w_]*)[^%a_]*$")
     searches[origin] = name and { doc = doc, kind = "names", text = name } or nil
