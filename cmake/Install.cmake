@@ -42,10 +42,12 @@ add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
 install(FILES ${file} RENAME settings.schema.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua)
 install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua lua/meta/policy.d.lua
+  lua/meta/test.d.lua
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/meta)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")
-install(FILES README.md SECURITY.md LICENSE docs/lints.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md SECURITY.md LICENSE docs/lints.md docs/testing.md
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(SRT_PROFILE_TEMPLATE ${PROJECT_SOURCE_DIR}/tools/apparmor/srt-lua)
 configure_file(cmake/InstallProfile.cmake.in InstallProfile.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/InstallProfile.cmake)
