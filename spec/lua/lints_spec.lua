@@ -183,6 +183,26 @@ describe("check", function()
     assert.is_true(count >= 10)
   end)
 
+  it("fails on what it is told to", function()
+    local texts = { clean = "", noted = files 'denyWrite = { "/x" }', warned = hosts '"*.co.uk"', wrong = "x = 1" }
+    for _, row in ipairs { { "clean", 0, 0, 0 }, { "noted", 0, 0, 1 }, { "warned", 0, 1, 1 }, { "wrong", 1, 1, 1 } } do
+      for i, severity in ipairs { "error", "warning", "note" } do
+        local out = {}
+        local status = require("srt.cli.check").main({ "p.lua", "--json", "--fail-on=" .. severity }, {
+          load = function(file)
+            return support.resolve({ [file] = "return { " .. texts[row[1]] .. " }" }, { lint = true, home = path("none") },
+              STORES, file)
+          end, out = function(text) out[#out + 1] = text end, err = error })
+        assert.equal(row[i + 1], status, row[1] .. " " .. severity)
+        local first = require("srt.json").decode(out[1]).policies[1].findings[1]
+        assert.equal(({ noted = "note", warned = "warning", wrong = "error" })[row[1]], first and first.severity)
+      end
+    end
+    local said
+    assert.equal(2, require("srt.cli.check").main({ "p.lua", "--fail-on", "all" }, { err = function(text) said = text end }))
+    assert.truthy(said:find("error, warning or note", 1, true))
+  end)
+
   it("is told of in docs/lints.md", function()
     local lines = { "# What `srt-lua check` looks for", "",
       "Made of the table in `lua/srt/lints/` by `SRT_WRITE_DOCS=1`; `spec/lua/lints_spec.lua` compares the two.", "",
