@@ -43,6 +43,7 @@ local ROWS = {
   { "listed-twice", files 'allowWrite = { "/w", "/w/" }', files 'allowWrite = { "/w", "/v" }' },
   { "system-secrets", "", files 'denyRead = { "/etc/shadow" }', { uid = 0 } },
   { "broad-write", files 'allowWrite = { "~" }', files 'allowWrite = { "~/x" }' },
+  { "broad-write", files 'allowWrite = { "/home" }', files 'allowWrite = { "/home/u" }', { home = "/home/v" } },
   { "broad-write", files 'allowWrite = { "/usr/local" }', files "disabled = true" },
   { "writable-path", files 'allowWrite = { "/w" }', files 'allowWrite = { "/w" }, denyWrite = { "/w/bin" }',
     { env = { PATH = "/usr/bin:/w/bin" } } },
