@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/questions.h"
+#include "lua/box_host.h"
 #include "lua/box_state.h"
 #include "lua/box_wait.h"
 
@@ -206,6 +207,8 @@ int box_ask(lua_State *B)
 	}
 	luaL_checktype(B, 2, LUA_TTABLE);
 	check_options(B);
+	if (box_host_asked(B))
+		return box_host_instead(B, op.name);
 	seconds = seconds_of(B);
 	push_choices(B);
 	lua_getfield(B, 2, "default");

@@ -3,6 +3,14 @@
 
 local layers = {}
 
+-- Other texts may hold what is not for everybody, as the URL of a proxy its password.
+local SHOWN = { boolean = true, integer = true, enum = true }
+
+---May values of a key be shown?
+---@param node table of srt.schema
+---@return boolean
+function layers.shown(node) return SHOWN[node.type] or false end
+
 local function text_of(v)
   return type(v) == "table" and v.path or v
 end
@@ -66,7 +74,8 @@ end
 
 local function single(old, leaf, merged)
   if old and old.value ~= leaf.value and type(leaf.value) ~= "table" then
-    undo(merged, leaf.key, ("%s becomes %s"):format(tostring(old.value), tostring(leaf.value)), leaf.origin, old.origin)
+    local text = layers.shown(leaf.node) and ("%s becomes %s"):format(tostring(old.value), tostring(leaf.value))
+    undo(merged, leaf.key, text or "it is another", leaf.origin, old.origin)
   end
   return { value = leaf.value }
 end

@@ -2,6 +2,7 @@
 -- Which policy said what, for check: where single values and variables come from, and what one policy takes back of
 -- another that it extends, so that nothing gets wider unseen.
 
+local layers = require("srt.layers")
 local paths = require("srt.paths")
 local source = require("srt.source")
 local tables = require("srt.tables")
@@ -16,7 +17,9 @@ local function settings(values)
   for _, key in ipairs(tables.keys(values)) do
     local v = values[key]
     if v.value ~= nil and type(v.value) ~= "table" then
-      out[#out + 1] = { key = key, value = v.value, origin = v.origin }
+      local item = { key = key, origin = v.origin }
+      if layers.shown(v.node) then item.value = v.value end
+      out[#out + 1] = item
     end
   end
   return out
@@ -75,7 +78,8 @@ end
 
 ---@param policy table of srt.policy
 ---@param profile table resolved of it
----@return {settings: table[], env: table, undone: table[]} settings: {key, value, origin}; env: origins by the names in
+---@return {settings: table[], env: table, undone: table[]} settings: {key, value = unless
+--- it may be a secret, origin}; env: origins by the names in
 --- set, unset, pass; undone: {key, text, origin, was = where that stands which it takes back}
 function provenance.of(policy, profile)
   local undone = table.move(policy.undone, 1, #policy.undone, 1, {})
@@ -90,7 +94,8 @@ end
 function provenance.rows(from)
   local settled, undone = {}, {}
   for i, item in ipairs(from and from.settings or {}) do
-    settled[i] = { what = ("%s = %s"):format(item.key, tostring(item.value)), where = source.where(item.origin) }
+    local value = item.value ~= nil and ("%s = %s"):format(item.key, tostring(item.value)) or item.key
+    settled[i] = { what = value, where = source.where(item.origin) }
   end
   for i, item in ipairs(from and from.undone or {}) do
     undone[i] = { what = ("%s: %s (%s)"):format(item.key, item.text, source.where(item.was)),

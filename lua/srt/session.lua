@@ -43,18 +43,21 @@ end
 
 local function new_box(facts, root, learner)
   local program = facts.program
-  return require("srt.c.box").new {
+  local box, reason = require("srt.c.box").new {
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
       if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end
       return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
-    log = function(level, text)
+    ask = facts.ask,
+    log = facts.log or function(level, text)
       sys.write(2, "srt-lua: policy: " .. (level == "info" and "" or level .. ": ")
         .. require("srt.report").plain(text) .. "\n")
     end,
   }
+  if box and facts.now then box:clock(facts.now) end
+  return box, reason
 end
 
 local function source_reader(program)

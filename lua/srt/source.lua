@@ -55,6 +55,16 @@ local function comment(text, pos)
   return long_bracket(text, pos + 2) or (text:find("\n", pos, true) or #text + 1)
 end
 
+---Passes over what holds no code: a string, a long bracket or a comment.
+---@param text string
+---@param pos integer
+---@return integer|nil behind nil where none of these begins at pos
+function source.skip(text, pos)
+  if text:find('^["\']', pos) then return select(2, quoted(text, pos)) end
+  if text:find("^%-%-", pos) then return comment(text, pos) end
+  return (long_bracket(text, pos))
+end
+
 source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
 
 ---Lists the string literals and assigned names of a Lua source.
@@ -75,10 +85,8 @@ function source.index(text)
     if c == '"' or c == "'" then
       local literal, after = quoted(text, pos)
       if literal then
-        note(index.strings, literal, line)
-        if text:find("^%s*%]%s*=[^=]", after) then
-          note(index.names, literal, line)
-        end
+        local is_name = text:find("^%s*%]%s*=[^=]", after)
+        note(is_name and index.names or index.strings, literal, line)
       end
       pos = after
     elseif c == "[" then

@@ -313,6 +313,17 @@ describe("ready-made policies together", function()
     end
   end)
 
+  it("show no password of a proxy", function()
+    local profile = hold({ "npm" }, "connect registry.npmjs.org:443 -> allow", [[, network = { parentProxy = {
+      http = "http://u:hunter2@proxy.test:1" } }, backend = "auto", extends = { "npm", {
+      network = { parentProxy = { http = "http://u:hunter2@proxy.test:2" } }, backend = "bwrap" } } }]])
+    local all = require("srt.json").encode(require("srt.provenance").data(profile.provenance))
+    local text = require("srt.cli.check").text("p.lua", profile)
+    assert.falsy((all .. text):find("hunter2", 1, true), all .. text)
+    assert.truthy(text:find("network.parentProxy.http: it is another", 1, true), text)
+    assert.truthy(text:find("backend: bwrap becomes auto", 1, true), text)
+  end)
+
   it("tell which hosts are kept from a filter", function()
     local profile = hold({ "github-readonly" }, "request DELETE https://github.com/a/b -> unread",
       [[, network = { tlsTerminate = { excludeDomains = { "github.com" } } } }]])

@@ -5,7 +5,7 @@ local sys = require "srt.c.sys"
 local COMMANDS = {
   { "run", "run a command under a policy" },
   { "check", "validate policies and print what they come to" },
-  { "explain", "say what a policy allows on a path, and which rule decides" },
+  { "explain", "say what a policy answers on a path, a connection or a request, and which rule decides" },
   { "compile", "print the native plan of a policy" },
   { "completions", "write what bash, zsh or fish needs to complete command lines" },
   { "convert", "write JSON settings of srt as a policy" },
@@ -13,6 +13,8 @@ local COMMANDS = {
   { "init", "look at a project and write its first policy" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
+  { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
+  { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
   { "violations", "show what was denied in your runs" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
