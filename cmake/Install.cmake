@@ -17,9 +17,13 @@ if(SRT_INSTALL_SRT)
 endif()
 install(FILES core/srtlua.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES man/srt-lua.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/srt-lua-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")
-install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md SECURITY.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Links of README.md lead to docs/ there as well.
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+  FILES_MATCHING PATTERN "*.md" PATTERN src EXCLUDE)
 set(SRT_PROFILE_TEMPLATE ${PROJECT_SOURCE_DIR}/tools/apparmor/srt-lua)
 configure_file(cmake/InstallProfile.cmake.in InstallProfile.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/InstallProfile.cmake)
