@@ -66,3 +66,44 @@ describe("the documents", function()
     assert.is_true(links >= 10)
   end)
 end)
+
+-- The message in one piece, as the sources have it in parts: strings that are joined are one.
+local function sources()
+  local parts = {}
+  for _, name in ipairs(lines_of("ls lua/srt/*.lua lua/srt/cli/*.lua lua/*.c backends/*.lua core/*.c proxy/*.c")) do
+    local text = read(name)
+    text = name:find("%.c$") and text:gsub('"%s*"', "") or text:gsub('"%s*%.%.%s*"', "")
+    parts[#parts + 1] = text:gsub("\\(.)", "%1")
+  end
+  return table.concat(parts, "\n")
+end
+
+-- What other programs say.
+local OTHERS = { ["Read-only file system"] = 1, ["Permission denied"] = 1, ["Device or resource busy"] = 1,
+  ["Invalid cross-device link"] = 1, ["Is a directory"] = 1, ["File exists"] = 1, [".quarantined-by-srt-lua"] = 1,
+  ["git config"] = 1, ["git push -u"] = 1, ["could not lock config file"] = 1, ["Could not resolve hostname"] = 1,
+  ["Name or service not known"] = 1, ["SSL certificate problem: unable to get local issuer certificate"] = 1,
+  ["attempt to index a nil value"] = 1, ["attempt to call a nil value"] = 1 }
+
+describe("docs/troubleshooting.md", function()
+  local all, text, count = sources(), read("docs/troubleshooting.md"), 0
+  for heading in text:gmatch("\n(%*%*[^\n]+)\n") do
+    for message in heading:gmatch("`([^`]+)`") do
+      if not OTHERS[message] then
+        count = count + 1
+        it("quotes what we say: " .. message, function()
+          local found = false
+          for fragment in (message .. "…"):gmatch("(.-)…") do
+            local words = fragment:match("^%s*(.-)%s*$")
+            if #words > 6 then
+              found = true
+              assert.truthy(all:find(words, 1, true), words)
+            end
+          end
+          assert.is_true(found, "nothing to look for")
+        end)
+      end
+    end
+  end
+  it("quotes some", function() assert.is_true(count > 40, count) end)
+end)
