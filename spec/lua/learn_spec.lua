@@ -101,6 +101,10 @@ describe("folding", function()
     for _, path in ipairs { "/", HOME, "/home", "/tmp", "/usr" } do
       assert.is_nil(fold.project({ home = HOME }, { path }), path)
     end
+    -- However far above, it has all of home in it.
+    for _, path in ipairs { "/data", "/data/users" } do
+      assert.is_nil(fold.project({ home = "/data/users/staff/me" }, { path }), path)
+    end
   end)
 end)
 
