@@ -70,7 +70,7 @@ end)
 -- The message in one piece, as the sources have it in parts: strings that are joined are one.
 local function sources()
   local parts = {}
-  for _, name in ipairs(lines_of("ls lua/srt/*.lua lua/srt/cli/*.lua lua/*.c backends/*.lua core/*.c proxy/*.c")) do
+  for _, name in ipairs(lines_of("ls lua/srt/*.lua lua/srt/*/*.lua lua/*.c backends/*.lua core/*.c proxy/*.c")) do
     local text = read(name)
     text = name:find("%.c$") and text:gsub('"%s*"', "") or text:gsub('"%s*%.%.%s*"', "")
     parts[#parts + 1] = text:gsub("\\(.)", "%1")

@@ -172,7 +172,7 @@ local function prepare(ctx, options)
   end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
-    live = (options.controlFd ~= nil or options.watch) and true or nil })
+    live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
   if require("srt.backend").ELSEWHERE[elsewhere] then
@@ -185,6 +185,12 @@ local function prepare(ctx, options)
   message = equip(facts, loaded)
   if message then return nil, ours(message) end
   loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
+  if options.prompt then
+    if loaded.profile.network.strict then
+      tell(ctx, { "network.strictAllowlist is set, so --prompt asks nothing" }, "warning: ")
+    end
+    loaded.prompt = require("srt.prompt").new(function(line) tell(ctx, { line }) end)
+  end
   return loaded
 end
 
@@ -220,6 +226,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   sandbox:close()
   close_state(ctx, state, reporter)
   ctx.err(reporter:close(ctx.tty))
+  if loaded.prompt then loaded.prompt:close(loaded.facts, loaded.policy, options.policy) end
   return status, unavailable
 end
 
