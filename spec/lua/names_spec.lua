@@ -11,7 +11,8 @@ local function read(name)
 end
 
 -- The pages without what troff makes of them.
-local MAN = (read("man/srt-lua.1") .. read("man/srt-lua-policy.5")):gsub("\\f[BRIP]", ""):gsub("\\([%-,&])", function(c) return c == "-" and c or "" end)
+local MAN = (read("man/srt-lua.1") .. read("man/srt-lua-policy.5")):gsub("\\f[BRIP]", "")
+  :gsub("\\([%-,&])", function(c) return c == "-" and c or "" end)
 local META = read("lua/meta/srt.d.lua") .. read("lua/meta/tables.d.lua")
 
 local function sorted(set)
