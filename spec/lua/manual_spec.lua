@@ -34,7 +34,10 @@ describe("the manual", function()
   end)
 
   for name in read("lua/srt/cli/main.lua"):match("local COMMANDS = (%b{})"):gmatch('{ "(%w+)"') do
-    it("knows " .. name, function() assert.truthy(text:find(".B " .. name .. "\n", 1, true)) end)
+    it("knows " .. name .. ", and README.md's table does", function()
+      assert.truthy(text:find(".B " .. name .. "\n", 1, true))
+      assert.truthy(read("README.md"):find("\n| `srt%-lua " .. name .. "%f[%W]"))
+    end)
   end
 end)
 
