@@ -64,6 +64,15 @@ describe("the documents", function()
     end)
   end
 
+  it("are each linked from another one", function()
+    local all = ""
+    for _, name in ipairs(DOCS) do all = all .. read(name) end
+    for _, name in ipairs(DOCS) do
+      local last = name:match("^docs/([^/]+)$")
+      if last then assert.truthy(all:find(last .. "%)") or all:find(last .. "#"), name) end
+    end
+  end)
+
   it("are not without them", function()
     assert.is_true(count >= 5)
     assert.is_true(links >= 10)
