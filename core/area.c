@@ -18,15 +18,26 @@ int area_open(const struct area_table *table, const struct guard_rules *rules,
 	return guard_rules_compile(&area->held_table, &area->held);
 }
 
-bool area_has(const struct area *area, const char *path)
+static bool is_in(const struct area *area, const char *path, bool top_too)
 {
 	for (size_t i = 0; i < area->table->top_count; i++) {
 		const char *top = area->table->tops[i];
 
-		if (path_below(path, top) && strcmp(path, top) != 0)
+		if (path_below(path, top) &&
+		    (top_too || strcmp(path, top) != 0))
 			return !guard_denies(area->rules, path, false);
 	}
 	return false;
+}
+
+bool area_has(const struct area *area, const char *path)
+{
+	return is_in(area, path, false);
+}
+
+bool area_lists(const struct area *area, const char *path)
+{
+	return is_in(area, path, true);
 }
 
 bool area_holds(const struct area *area, const char *path)

@@ -38,13 +38,27 @@ int guard_leave(struct guard *guard);
 bool guard_may(const struct guard *guard, const struct guard_place *place);
 
 /**
- * guard_open() - open(2) with O_CREAT; with an area, any that writes
+ * guard_may_list() - is a place a folder that may be listed?
+ * @flags: as it is to be opened
+ */
+bool guard_may_list(const struct guard *guard, const struct guard_place *place,
+		    int flags);
+
+/**
+ * guard_open() - open(2) with O_CREAT; with an area, any that is notified
  * @place: found; taken over
  * @flags: as the caller gave them
  * Return: -errno, or GUARD_ANSWERED.
  */
 int guard_open(struct guard *guard, struct guard_place *place, int flags,
 	       mode_t mode);
+
+/**
+ * guard_reopen() - open(2) by a magic link, with an area
+ * @place: found; what it leads to is what is open already
+ */
+int guard_reopen(struct guard *guard, const struct guard_place *place,
+		 int flags);
 
 /** guard_remove() - unlinkat(2), with an area */
 int guard_remove(struct guard *guard, const struct guard_place *place,

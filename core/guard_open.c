@@ -18,7 +18,7 @@
 #define KNOWN_FLAGS                                                        \
 	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |    \
 	 O_NONBLOCK | O_DSYNC | O_SYNC | O_ASYNC | O_DIRECT | O_NOFOLLOW | \
-	 O_NOATIME | O_CLOEXEC)
+	 O_NOATIME | O_CLOEXEC | O_DIRECTORY)
 #define TTY makedev(5, 0)
 
 /* struct opening - what is to be opened, and how; @magic: by a magic link */
@@ -156,7 +156,7 @@ static int open_there(const struct opening *o, int flags, const struct stat *st)
 {
 	int fd;
 
-	if (S_ISDIR(st->st_mode))
+	if (S_ISDIR(st->st_mode) && (flags & (O_ACCMODE | O_CREAT | O_TRUNC)))
 		return -EISDIR;
 	flags |= O_CLOEXEC | O_NOCTTY;
 	if (!may_wait(o, st, 0)) {
@@ -245,7 +245,8 @@ static int open_once(const struct opening *o, struct stat *st, bool *link)
 	*link = there && S_ISLNK(st->st_mode) && !(o->flags & O_NOFOLLOW);
 	if (*link)
 		return 0;
-	if (!guard_may(o->guard, o->place))
+	if (!guard_may(o->guard, o->place) &&
+	    !guard_may_list(o->guard, o->place, o->flags))
 		return guard_leave(o->guard);
 	return there ? open_existing(o, st) : create(o);
 }
@@ -261,8 +262,12 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 	if (!(flags & O_CREAT))
 		o.flags &= ~O_EXCL;
 	do {
-		if (guard_place_slash(place))
-			return flags & O_CREAT ? -EISDIR : guard_leave(guard);
+		if (guard_place_slash(place)) {
+			if (flags & O_CREAT)
+				return -EISDIR;
+			place->name[strcspn(place->name, "/")] = '\0';
+			o.flags = (o.flags | O_DIRECTORY) & ~O_NOFOLLOW;
+		}
 		if (guard_place_special(place) && (flags & O_CREAT))
 			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		error = open_once(&o, &st, &link);
@@ -272,7 +277,7 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 					: guard_place_follow(&guard->view,
 							     place, &st);
 		if (link && error == 1)
-			return guard->area ? guard_leave(guard)
+			return guard->area ? guard_reopen(guard, place, o.flags)
 					   : open_magic(&o);
 		/* The host makes names, too. */
 		if (!link && error == -EEXIST && !(flags & O_EXCL) &&
