@@ -22,6 +22,19 @@ bool guard_may(const struct guard *guard, const struct guard_place *place)
 				area_has(guard->area, place->real));
 }
 
+static bool real_path(int fd, char real[PATH_MAX])
+{
+	char name[32];
+	ssize_t size;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	size = readlink(name, real, PATH_MAX);
+	if (size <= 0 || size == PATH_MAX)
+		return false;
+	real[size] = '\0';
+	return true;
+}
+
 bool guard_may_list(const struct guard *guard, const struct guard_place *place,
 		    int flags)
 {
@@ -45,18 +58,10 @@ bool guard_may_list(const struct guard *guard, const struct guard_place *place,
 
 bool guard_may_file(const struct guard *guard, int fd)
 {
-	char name[32], real[PATH_MAX];
-	struct stat st;
-	ssize_t size;
+	char real[PATH_MAX];
 
-	if (!guard->area)
-		return true;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	size = readlink(name, real, sizeof(real));
-	if (size <= 0 || size == sizeof(real) || fstat(fd, &st))
-		return false;
-	real[size] = '\0';
-	return area_has(guard->area, real);
+	return !guard->area ||
+	       (real_path(fd, real) && area_has(guard->area, real));
 }
 
 int guard_remove(struct guard *guard, const struct guard_place *place,
@@ -98,6 +103,25 @@ int guard_reopen(struct guard *guard, const struct guard_place *place,
 	if (fd < 0)
 		return fd;
 	(void)fcntl(fd, F_SETFL, flags);
+	notify_answer_fd(&guard->notify, fd, flags & O_CLOEXEC);
+	return GUARD_ANSWERED;
+}
+
+int guard_unnamed(struct guard *guard, int base, struct guard_place *place,
+		  int flags, mode_t mode)
+{
+	owned_fd int folder = guard_place_open(&guard->view, base, place,
+					       !(flags & O_NOFOLLOW));
+	char real[PATH_MAX];
+	int fd;
+
+	if (folder < 0)
+		return folder;
+	if (!real_path(folder, real) || !area_lists(guard->area, real))
+		return guard_leave(guard);
+	fd = openat(folder, ".", flags | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
 	notify_answer_fd(&guard->notify, fd, flags & O_CLOEXEC);
 	return GUARD_ANSWERED;
 }

@@ -91,7 +91,7 @@ bool guard_serves(const struct guard *guard, const struct seccomp_data *data)
 		return true;
 	flags = data->args[layout->flags];
 	if (guard->area)
-		return !(flags & O_PATH) && (flags & O_TMPFILE) != O_TMPFILE;
+		return !(flags & O_PATH);
 	return (flags & (O_CREAT | O_PATH)) == O_CREAT;
 }
 
@@ -278,6 +278,12 @@ static int check_flags(const struct call *call)
 	return wrong ? -EINVAL : 0;
 }
 
+static bool is_unnamed(const struct call *call)
+{
+	return call->layout->what == OPEN &&
+	       (call->flags & O_TMPFILE) == O_TMPFILE;
+}
+
 static int perform(struct guard *guard, struct call *call)
 {
 	struct guard_place *old = &call->place[0], *new = &call->place[1];
@@ -285,6 +291,9 @@ static int perform(struct guard *guard, struct call *call)
 
 	if (error)
 		return error;
+	if (guard->area && is_unnamed(call))
+		return guard_unnamed(guard, steal_fd(&call->base[1]), new,
+				     call->flags, call->mode);
 	if (call->layout->what == TRUNCATE)
 		return guard_truncate(guard, steal_fd(&call->base[1]), new,
 				      (off_t)argument(guard, 1));

@@ -60,6 +60,13 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 int guard_reopen(struct guard *guard, const struct guard_place *place,
 		 int flags);
 
+/**
+ * guard_unnamed() - open(2) with O_TMPFILE, with an area
+ * @base: as of guard_place_find(), taken over
+ */
+int guard_unnamed(struct guard *guard, int base, struct guard_place *place,
+		  int flags, mode_t mode);
+
 /** guard_remove() - unlinkat(2), with an area */
 int guard_remove(struct guard *guard, const struct guard_place *place,
 		 int flags);
