@@ -211,7 +211,7 @@ local function notes_of_names(list, rules, compiled)
     local missing
     for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
     if missing then
-      list[#list + 1] = "protected names that are missing can be made; what is found when the run has ended is put aside"
+      list[#list + 1] = "protected names that are missing can be made; what is found when the run ended is put aside"
     end
   end
   if compiled.fixed[1] then
