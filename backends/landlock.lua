@@ -82,11 +82,13 @@ local function add_point(root, rules, path)
   -- The name of a file is no secret, and in a file nothing is made; but it is to stay.
   if rules.types[path] ~= "dir" or rules.placeholders[path] then up = up | L end
   if rules.pinned[path] or path == rules.tempDir then up = up & ~M end
+  if rules.types[path] == "file" then area.note(root.twins, path, own) end
   put(root, path, own, up)
 end
 
 local function tree_of(rules, served)
   local root = new_node()
+  root.twins = {}
   for _, path in ipairs(rules:points()) do
     local left = not served and left_to_scan(rules, path)
     if not (decide.own(path) or left) then add_point(root, rules, path) end
@@ -118,6 +120,7 @@ Compiler.__index = Compiler
 function Compiler:allow(path, mask, closed)
   -- Within what is denied the agent makes nothing.
   if self.served and not closed then mask = mask & ~M end
+  mask = area.among(self.root.twins, path, mask)
   if mask == 0 then return end
   if #self.paths == MOST then
     error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or whole folders"):format(MOST) })

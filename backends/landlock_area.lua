@@ -4,6 +4,7 @@
 -- What Landlock allows is bound to the files that are there when the run starts. So it lets the command make no names
 -- at all: the agent does (core/guard.h), and opens what is written, where the tree of backends.landlock says so.
 local decide = require "srt.decide_path"
+local sys = require "srt.c.sys"
 
 local area = {}
 
@@ -24,6 +25,28 @@ local function collect(out, path, node, above, closed)
   for name, kid in pairs(node.kids) do
     collect(out, path == "/" and "/" .. name or path .. "/" .. name, kid, own, closed)
   end
+end
+
+local function identity(path)
+  local st = sys.lstat(path)
+  return st and st.type == "file" and st.nlink > 1 and st.dev .. ":" .. st.ino or nil
+end
+
+--- A rule is bound to a file, not to its name: what is said of one holds by its other names (hard links) as well.
+---@param twins table<string, integer> what may be said of a file at most
+---@param path string
+---@param mask integer
+function area.note(twins, path, mask)
+  local id = identity(path)
+  if id then twins[id] = (twins[id] or ~0) & mask end
+end
+
+---@param twins table<string, integer>
+---@param path string
+---@param mask integer
+---@return integer mask that of it may be said
+function area.among(twins, path, mask)
+  return next(twins) and mask & (twins[identity(path) or ""] or ~0) or mask
 end
 
 --- May a policy's command write anything but its own temporary folder?

@@ -3,6 +3,7 @@
 -- backends.landlock carry them out. Asked by srt.judge alone; what a run does not hold otherwise says landlock.lacks().
 local answers = require "srt.answers"
 local paths = require "srt.paths"
+local sys = require "srt.c.sys"
 
 local landlocked = {}
 local Landlocked = {}
@@ -17,10 +18,24 @@ local CHANGES = { chmod = true, chown = true, utime = true, setxattr = true }
 local BESIDE = { builtin = "Landlock, since something is denied in that folder" }
 local METADATA = "Landlock does not know modes, owners, times and attributes: whoever owns the file can change them"
 
---- Does Landlock give a right at a path?
+local function need(action, found) return action == "read" and found.type == "dir" and "l" or NEEDS[action] end
+
+local function identity(path)
+  local st = sys.lstat(path)
+  return st and st.dev .. ":" .. st.ino
+end
+
+--- Does Landlock give a right at a path? A rule is bound to a file, and holds by its other names, too.
 function Landlocked:grants(path, letter)
+  if not self.byFile then
+    self.byFile = {}
+    for rule, access in pairs(self.granted) do
+      local id = identity(rule) or ""
+      self.byFile[id] = (self.byFile[id] or "") .. access
+    end
+  end
   while true do
-    if (self.granted[path] or ""):find(letter, 1, true) then return true end
+    if (self.byFile[identity(path) or ""] or ""):find(letter, 1, true) then return true end
     if path == "/" then return false end
     path = paths.parent(path)
   end
@@ -65,7 +80,7 @@ function Landlocked:refuse(got, path)
 end
 
 function Landlocked:reach(action, got, found, to)
-  local letter, abi = NEEDS[action], self.plan.abi
+  local letter, abi = need(action, found), self.plan.abi
   if letter and not self:opens(found.real, letter) then
     local state = self.rules:at(found.real)
     local masked = self.rules.masked[found.real]
@@ -85,6 +100,40 @@ function Landlocked:reach(action, got, found, to)
   return got
 end
 
+-- Is there something denied beneath, or what can't be taken away?
+function Landlocked:above_held(path)
+  if not self.plan.area then return true end
+  for _, held in ipairs(self.plan.area.held) do
+    if held ~= path and paths.below(held, path) and sys.lstat(held) then return true end
+  end
+  return false
+end
+
+-- A folder above something denied stays where it is; with what is in it, it can't be removed. What is not there yet
+-- needs no folder that stays: the agent knows it by its path.
+function Landlocked:keep(action, got, found, to)
+  local other = to and to.type and to.real
+  if not self:changes(found.real, true) or other and not self:changes(other, true) then
+    got.errno = "EACCES"
+  elseif self:above_held(found.real) or other and self:above_held(other) then
+    if REMOVES[action] then got.errno = nil end
+  else
+    got.decision, got.errno, got.rule = "allow", nil, answers.rule(self.rules:at(found.real))
+    return self:reach(action, got, found, to)
+  end
+  return got
+end
+
+-- What the decisions deny, and a rule gives: by another name, or another mount.
+function Landlocked:leaks(action, got, found)
+  local letter = need(action, found)
+  if letter and found.type and self:grants(found.real, letter) then
+    got.errno, got.unheld = nil, true
+    got.why = "another name or mount of the same is allowed, and Landlock's rules hold for files, not for names"
+  end
+  return got
+end
+
 --- An answer, as it is without mounts.
 ---@param action string
 ---@param got srt.answer
@@ -94,12 +143,11 @@ end
 function Landlocked:meet(action, got, found, to)
   if got.decision == "deny" and CHANGES[action] then
     got.errno, got.why, got.unheld = nil, METADATA, true
-  elseif got.errno == "EROFS" and got.decision == "deny" then
+  elseif got.decision == "deny" and got.errno == "EROFS" then
     got.errno = "EACCES"
+    return self:leaks(action, got, found)
   elseif got.errno == "EBUSY" and got.decision == "deny" then
-    -- A folder above something denied is held where it is; with what is in it, it can't be removed.
-    if REMOVES[action] then got.errno = nil end
-    if not self:changes(found.real, true) then got.errno = "EACCES" end
+    return self:keep(action, got, found, to)
   elseif got.decision == "allow" and not got.errno then
     return self:reach(action, got, found, to)
   end
