@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Without namespaces the agent makes the names: as the kernel would, and none of those that are protected."""
+import json
 import os
 
 from lib import LONG, as_everyone, main, need
@@ -236,6 +237,18 @@ class Names(Running):
         got = self.run_sh("echo a >n; echo b >sub/n; cat sub/n", policy.replace(", network = { enabled = false }", ""), env=env)
         self.assertEqual("b\n", got.out, got)
         self.assertIn("nothing can be made, renamed or removed directly in " + self.w, got.err)
+
+    def test_told_before_a_run(self):
+        self.tree()
+        policy = self.policy(CLOSED)
+        told = {line.split("warning: ", 1)[1].strip() for line in self.run_srt(["run", policy, "--", "true"]).err.splitlines()}
+        got = self.run_srt(["check", policy, "--json"])
+        notes = {note.strip() for note in json.loads(got.out)["policies"][0]["notes"]}
+        self.assertGreater(len(told), 4)
+        self.assertEqual(set(), told - notes, got)
+        for more, says in (('backend = "landlock"', "no port can be published"), ("enableWeakerNestedSandbox = true", "nothing is run")):
+            got = self.run_srt(["check", self.policy('{ %s, network = { publishPorts = { "8080" } } }' % more)])
+            self.assertEqual(("backend" in more, True), (got.code == 1, says in got.out + got.err), got)
 
     @as_everyone
     def test_supervisor(self):
