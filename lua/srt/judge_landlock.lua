@@ -143,7 +143,7 @@ end
 function Landlocked:meet(action, got, found, to)
   if got.decision == "deny" and CHANGES[action] then
     got.errno, got.why, got.unheld = nil, METADATA, true
-  elseif got.decision == "deny" and got.errno == "EROFS" then
+  elseif got.decision == "deny" and (got.errno == "EROFS" or got.errno == "EACCES") then
     got.errno = "EACCES"
     return self:leaks(action, got, found)
   elseif got.errno == "EBUSY" and got.decision == "deny" then
