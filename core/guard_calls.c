@@ -194,6 +194,12 @@ static int link_source(struct guard *guard, struct call *call)
 				call->flags & AT_SYMLINK_FOLLOW);
 }
 
+static int find_name(struct guard *guard, struct call *call, int i)
+{
+	return guard_place_find(&guard->view, steal_fd(&call->base[i]),
+				&call->place[i]);
+}
+
 static int do_link(struct guard *guard, struct call *call)
 {
 	const struct guard_place *new = &call->place[1];
@@ -207,6 +213,9 @@ static int do_link(struct guard *guard, struct call *call)
 		return fd;
 	if (fstat(fd, &st))
 		return -errno;
+	error = find_name(guard, call, 1);
+	if (error)
+		return error;
 	if (!guard_may(guard, new) || !guard_may_file(guard, fd))
 		return guard_leave(guard);
 	error = refuse(guard, new, S_ISLNK(st.st_mode));
@@ -297,14 +306,12 @@ static int perform(struct guard *guard, struct call *call)
 	if (call->layout->what == TRUNCATE)
 		return guard_truncate(guard, steal_fd(&call->base[1]), new,
 				      (off_t)argument(guard, 1));
-	if (call->layout->what == RENAME) {
-		error = guard_place_find(&guard->view, call->base[0], old);
-		call->base[0] = -1;
-	}
-	if (!error) {
-		error = guard_place_find(&guard->view, call->base[1], new);
-		call->base[1] = -1;
-	}
+	if (call->layout->what == LINK)
+		return do_link(guard, call);
+	if (call->layout->what == RENAME)
+		error = find_name(guard, call, 0);
+	if (!error)
+		error = find_name(guard, call, 1);
 	if (error)
 		return error;
 	switch (call->layout->what) {
@@ -312,8 +319,6 @@ static int perform(struct guard *guard, struct call *call)
 		return guard_open(guard, new, call->flags, call->mode);
 	case RENAME:
 		return guard_rename(guard, old, new, (unsigned int)call->flags);
-	case LINK:
-		return do_link(guard, call);
 	case REMOVE:
 		return guard_remove(guard, new, call->flags);
 	default:
