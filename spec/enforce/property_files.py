@@ -229,6 +229,8 @@ def agrees(told, outside, inside):
     if BACKEND == "landlock" and told["decision"] == "deny":
         # Of several reasons any may come first; and what is not held is said so.
         return inside != "ok" or told.get("unheld", False)
+    if BACKEND == "landlock" and outside != "ok" and told.get("errno") == outside:
+        return inside != "ok"  # of two reasons that are none of the policy's, the agent may meet the other one first
     if BACKEND == "landlock" and inside == "EBUSY":
         return True  # a run has its own folder below HOME, which explain has not
     return inside in right(told, outside)
