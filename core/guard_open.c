@@ -248,6 +248,10 @@ static int open_once(const struct opening *o, struct stat *st, bool *link)
 	if (!guard_may(o->guard, o->place) &&
 	    !guard_may_list(o->guard, o->place, o->flags))
 		return guard_leave(o->guard);
+	/* As the caller's own layer knows it: without ioctl(2). */
+	if (o->guard->area && there &&
+	    (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)))
+		return guard_leave(o->guard);
 	return there ? open_existing(o, st) : create(o);
 }
 
