@@ -114,7 +114,7 @@ end
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?}
+---@param options {lint: boolean?, live: boolean|string?, reportFiles: string[]?, learner: table?, given: table?}
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
 --- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
 --- replaced while a command runs, "update" where it replaces one
@@ -143,7 +143,7 @@ function session.resolve(facts, path, options)
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
+    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFiles = options.reportFiles,
     lint = options.lint, live = options.live, uid = uid })
   if not profile then return nil, problems, files end
   local limits = profile.limits

@@ -12,6 +12,8 @@ local COMMANDS = {
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
+  { "report", "write a web page of what was decided in a run" },
+  { "top", "watch what is decided in your runs, as it happens" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
 
