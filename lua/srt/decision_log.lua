@@ -29,7 +29,8 @@ function decision_log.forget(folder)
   local tidy = require("srt.c.tidy")
   local looker, live = decision_log.places(folder)
   local fd, _, code = tidy.claim(looker)
-  if not fd then return code ~= "EWOULDBLOCK" end
+  -- One number, which has two names.
+  if not fd then return code ~= "EAGAIN" and code ~= "EWOULDBLOCK" end
   tidy.unlink(live)
   tidy.unlink(live .. ".1")
   tidy.unlink(looker)
@@ -50,7 +51,7 @@ local function looked_at(self)
     self.looker = nil
   elseif not self.looker then
     local _, live = decision_log.places(self.folder)
-    self.looker = violation_file.new { folder = self.folder, name = live, policy = self.policy, most = math.huge,
+    self.looker = violation_file.new { folder = self.folder, name = live, policy = self.policy, most = math.maxinteger,
       say = function() end }
   end
   return self.looker

@@ -78,6 +78,12 @@ local function ask(self, v, done)
   end)
 end
 
+local function log_of(self)
+  self.log = self.log or require("srt.decision_log").new { path = self.logPath, folder = self.folder, run = self.run,
+    policy = self.policy, say = self.say }
+  return self.log
+end
+
 local function open(self)
   local path, folder = self.path, self.folder
   local file = path ~= "none" and (path or folder) and require("srt.violation_file").new {
@@ -88,7 +94,7 @@ local function open(self)
     ask = function(v, done) ask(self, v, done) end,
     write = function(v)
       if file then file:write(v) end
-      if self.log then self.log:write(v) end
+      log_of(self):write(v)
     end,
   }
   return self.store
@@ -103,11 +109,7 @@ end
 ---Is there anybody who is told of what is allowed, too?
 ---@return boolean
 function Reporter:listened()
-  if not self.log then
-    self.log = require("srt.decision_log").new { path = self.logPath, folder = self.folder, run = self.run,
-      policy = self.policy, say = self.say }
-  end
-  return self.log:wanted()
+  return log_of(self):wanted()
 end
 
 ---Tells whoever is listening of what is not denied; their number is asked first.
