@@ -154,13 +154,7 @@ function session.resolve(facts, path, options)
   return { profile = profile, box = box, policy = real, files = files }
 end
 
---- Loads a policy, and makes the decisions on paths that a run needs.
----@param facts table from session.facts
----@param path string as the user gave it
----@param options table of session.resolve, and tempDir
----@return srt.session? session
----@return table[]? problems
-function session.load(facts, path, options)
+local function load(facts, path, options)
   local loaded, problems = session.resolve(facts, path, options)
   if not loaded then return nil, problems end
   local profile, real, learner = loaded.profile, loaded.policy, options.learner
@@ -186,6 +180,17 @@ function session.load(facts, path, options)
   loaded.rules = rules
   if learner then learner:settle(loaded, facts, options.tempDir) end
   return loaded
+end
+
+--- Loads a policy, and makes the decisions on paths that a run needs.
+---@param facts table from session.facts
+---@param path string as the user gave it
+---@param options table of session.resolve, and tempDir
+---@return srt.session? session
+---@return table[]? problems
+function session.load(facts, path, options)
+  return require("srt.patience").with("looking for what the policy's patterns and protected names match", load, facts,
+    path, options)
 end
 
 return session

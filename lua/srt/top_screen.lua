@@ -5,6 +5,7 @@ local text = require("srt.violation_text")
 local top_screen = {}
 
 local KEPT = 300 -- events
+local MOST_RUNS = 100 -- with those that have ended
 local MAX_FIELD = 400
 
 local Screen = {}
@@ -30,7 +31,14 @@ end
 ---The runs that go on, as of srt.top_source.
 ---@param runs table<string, table>
 function Screen:see(runs)
-  for _, run in ipairs(self.order) do run.gone = runs[run.id] == nil and run.pid ~= nil end
+  for i = #self.order, 1, -1 do
+    local run = self.order[i]
+    run.gone = runs[run.id] == nil and run.pid ~= nil
+    if run.gone and #self.order > MOST_RUNS then
+      table.remove(self.order, i)
+      self.runs[run.id] = nil
+    end
+  end
   for id, found in pairs(runs) do
     if wanted(self, id, found.pid) then
       local run = run_of(self, id)

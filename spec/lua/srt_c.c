@@ -12,6 +12,7 @@ static const luaL_Reg tables[] = {
 	{ "srt.c.walk", luaopen_srt_c_walk },
 	{ "srt.c.guard", luaopen_srt_c_guard },
 	{ "srt.c.tidy", luaopen_srt_c_tidy },
+	{ "srt.c.screen", luaopen_srt_c_screen },
 	{ "srt.c.secret", luaopen_srt_c_secret },
 	{ "srt.c.journal", luaopen_srt_c_journal },
 	{ NULL, NULL },
