@@ -33,10 +33,9 @@ void notice_begin(const char *text, int milliseconds)
 {
 	struct sigaction action = { .sa_handler = show,
 				    .sa_flags = SA_RESTART };
-	struct itimerval once = {
-		.it_value = { .tv_sec = milliseconds / 1000,
-			      .tv_usec = milliseconds % 1000 * 1000L }
-	};
+	struct itimerval once = { .it_value = { .tv_sec = milliseconds / 1000,
+						.tv_usec = milliseconds % 1000 *
+							   1000L } };
 
 	notice_end();
 	(void)snprintf(line, sizeof(line), "%s", text);

@@ -198,7 +198,8 @@ changed();
 local PAGE = [[
 <!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; base-uri 'none'; form-action 'none'">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">
 <title>srt-lua report</title><style nonce="%s">%s</style></head><body>
 %s<script type="application/json" id="data">%s</script>

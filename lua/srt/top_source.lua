@@ -12,8 +12,8 @@ Source.__index = Source
 
 -- Who holds a file by flock(2): inode → pid.
 local function holders()
-  local by = {}
-  for pid, inode in (sys.readfile("/proc/locks", 16 << 20) or ""):gmatch("FLOCK%s+ADVISORY%s+%u+%s+(%d+)%s+%x+:%x+:(%d+)") do
+  local by, locks = {}, sys.readfile("/proc/locks", 16 << 20) or ""
+  for pid, inode in locks:gmatch("FLOCK%s+ADVISORY%s+%u+%s+(%d+)%s+%x+:%x+:(%d+)") do
     by[math.tointeger(tonumber(inode))] = math.tointeger(tonumber(pid))
   end
   return by
