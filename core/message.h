@@ -38,7 +38,8 @@ enum message_kind {
 	/* A name's protection was lost; @failure.text: the path */
 	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
 	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */
-	MESSAGE_ENDED,	     /* @value: its wait status */
+	/* @value: its wait status; @id: of unreached_count() */
+	MESSAGE_ENDED,
 };
 
 struct message {

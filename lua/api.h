@@ -28,6 +28,7 @@ int luaopen_srt_c_tidy(lua_State *L);
 int luaopen_srt_c_screen(lua_State *L);
 int luaopen_srt_c_secret(lua_State *L);
 int luaopen_srt_c_journal(lua_State *L);
+int luaopen_srt_c_interrupt(lua_State *L);
 int luaopen_srt_c_task(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */

@@ -280,7 +280,8 @@ static int supervise(lua_State *L, struct object *object,
 
 /*
  * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
- * "failed", message; and notices. Lua collects garbage from soon after on.
+ * "failed", message; then notices, and attempts to leave the network that the
+ * kernel counted. Lua collects garbage from soon after on.
  */
 static int sandbox_lua_run(lua_State *L)
 {
@@ -298,7 +299,8 @@ static int sandbox_lua_run(lua_State *L)
 	}
 	push_outcome(L, &outcome);
 	push_notices(L, &outcome);
-	return 3;
+	lua_pushinteger(L, outcome.unreached);
+	return 4;
 }
 
 struct questions *api_questions(lua_State *L, int index)

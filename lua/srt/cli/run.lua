@@ -76,10 +76,11 @@ local function plan_of(options, loaded, name, identity)
 end
 
 -- The state file, before anything is made that it lists.
-local function open_state(folders, loaded, plan)
+local function open_state(folders, loaded, plan, reporter)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
   local record = { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
     home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+    report = reporter:kept(),
     lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
   local handle, message = require("srt.state").create(folders, record)
   if not handle then return nil, message end
@@ -136,9 +137,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
   end, say)
-  local kind, value, notices = sandbox:run()
+  local kind, value, notices, unreached = sandbox:run()
   if watcher then
-    watcher:close()
+    watcher:close(unreached)
     reporter:missed(watcher.lost)
   end
   if updates then updates:close() end
@@ -182,7 +183,7 @@ local function prepare(ctx, options)
   local told = told_in(ctx, options, facts.cwd)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFiles = told, learner = options.learner, given = options.given,
-    live = (options.controlFd ~= nil or options.watch) and true or nil })
+    live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
   if require("srt.backend").ELSEWHERE[elsewhere] then
@@ -195,6 +196,12 @@ local function prepare(ctx, options)
   message = equip(facts, loaded)
   if message then return nil, ours(message) end
   loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
+  if options.prompt then
+    if loaded.profile.network.strict then
+      tell(ctx, { "network.strictAllowlist is set, so --prompt asks nothing" }, "warning: ")
+    end
+    loaded.prompt = require("srt.prompt").new(function(line) tell(ctx, { line }) end)
+  end
   return loaded
 end
 
@@ -220,10 +227,10 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
-  local state
-  state, message = open_state(loaded.folders, loaded, plan)
-  if not state then return fail(ctx, message) end
   local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
+  local state
+  state, message = open_state(loaded.folders, loaded, plan, reporter)
+  if not state then return fail(ctx, message) end
   reporter.folder, reporter.debug = state.handle.folder, say
   reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)
   if options.learner then options.learner:listen(reporter) end
@@ -231,6 +238,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   sandbox:close()
   close_state(ctx, state, reporter)
   ctx.err(reporter:close(ctx.tty))
+  if loaded.prompt then loaded.prompt:close(loaded.facts, loaded.policy, options.policy) end
   return status, unavailable
 end
 
