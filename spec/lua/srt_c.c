@@ -14,6 +14,7 @@ static const luaL_Reg tables[] = {
 	{ "srt.c.sandbox", luaopen_srt_c_sandbox },
 	{ "srt.c.task", luaopen_srt_c_task },
 	{ "srt.c.tidy", luaopen_srt_c_tidy },
+	{ "srt.c.screen", luaopen_srt_c_screen },
 	{ "srt.c.secret", luaopen_srt_c_secret },
 	{ "srt.c.journal", luaopen_srt_c_journal },
 	{ NULL, NULL },
