@@ -43,6 +43,7 @@ add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
 install(FILES ${file} RENAME settings.schema.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua)
 install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua lua/meta/policy.d.lua
+  lua/meta/test.d.lua
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/meta)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")
