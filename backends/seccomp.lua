@@ -14,7 +14,8 @@ local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 1, 2, 0x40, 0x80, 0x200
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
-local PRIO_PROCESS, PRIO_PGRP, PRIO_USER, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 0, 1, 2, 2, 3
+local PRIO_PROCESS, PRIO_PGRP, PRIO_USER = 0, 1, 2
+local IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 1, 2, 3
 local TCP = 6
 local NEWTIME = 0x80
 -- CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
@@ -249,6 +250,10 @@ local function host_processes(list, options)
   refuse(list, "setpriority", EPERM, masked(0, PRIO_USER))
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PROCESS), differs(1))
   refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_USER))
+  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PROCESS), differs(1))
+  for call in ("sched_setscheduler sched_setparam sched_setattr sched_setaffinity"):gmatch("%S+") do
+    refuse(list, call, EPERM, differs(0))
+  end
   -- A group, or everybody; Landlock holds it from ABI 6 on.
   if options.bare < 6 then refuse(list, "kill", EPERM, { index = 0, above = true, value = 0x80000000 }) end
   if options.bare >= 3 then return end
