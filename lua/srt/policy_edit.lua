@@ -8,6 +8,7 @@ local tokens = require "srt.tokens"
 
 local policy_edit = {}
 
+local KEY_AFTER = { ["{"] = true, [","] = true, [";"] = true }
 local OPENS = { ["{"] = true, ["("] = true, ["["] = true }
 
 -- The index of the brace that opens the table which the file returns: of the last return that is in no function.
@@ -31,11 +32,16 @@ local function returned(list)
   return at + 1
 end
 
+-- A key like [NAME], of which nobody knows here what it is; a string with escapes that we don't read is one as well.
+local function computed(list, i)
+  return list[i].text == "[" and KEY_AFTER[list[i - 1].text] and not (list[i + 1].value and list[i + 2].text == "]")
+end
+
 ---The field of a table: the index of what is behind its "=", of its "{" where that is a table.
 ---@return integer|nil value
 ---@return string|nil reason it is there, and no plain table
 local function field(list, open, name)
-  local close, found = tokens.closing(list, open), nil
+  local close, found, hidden = tokens.closing(list, open), nil, false
   local i = open + 1
   while i < close do
     local token = list[i]
@@ -45,6 +51,7 @@ local function field(list, open, name)
       if found then return nil, name .. " is there twice" end
       found = to + 1
     end
+    hidden = hidden or computed(list, i)
     if token.kind == "name" and token.text == "function" then
       i = tokens.end_of_function(list, i) or close
     elseif OPENS[token.text] and not (named and token.text == "[") then
@@ -52,6 +59,8 @@ local function field(list, open, name)
     end
     i = i + 1
   end
+  -- A second table of that name would take the place of the first one, with all that it denies.
+  if not found and hidden then return nil, ("what is a key like [NAME] may be its %s"):format(name) end
   if not found then return nil end
   if list[found].text ~= "{" then return nil, name .. " is no plain table there" end
   local after = list[tokens.closing(list, found) + 1]

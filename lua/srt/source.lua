@@ -31,8 +31,11 @@ local function quoted(text, pos)
       return plain and table.concat(parts) or nil, stop + 1
     elseif c == "\\" then
       local e = text:sub(stop + 1, stop + 1)
-      plain = plain and ESCAPES[e] ~= nil
+      plain = plain and (e == "z" or ESCAPES[e] ~= nil)
       parts[#parts + 1], from = ESCAPES[e] or "", stop + 2
+      -- What follows is passed over, or is one end of a line with it.
+      if e == "z" then from = text:find("%S", from) or #text + 1 end
+      if e == "\r" and text:sub(from, from) == "\n" then from = from + 1 end
     else
       parts[#parts + 1], from = c, stop + 1
     end

@@ -107,6 +107,7 @@ function test_row.read(row)
   end
   local problem = check_fields(row, out)
   if problem then return nil, problem end
+  if (out.subject .. (out.to or "")):find("\0", 1, true) then return nil, out.action .. " has a byte of zero" end
   return out
 end
 

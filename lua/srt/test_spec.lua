@@ -16,10 +16,22 @@ local function is_map(v, ...)
   return true
 end
 
+-- No path and no variable can have a byte of zero.
+local function is_text(v) return type(v) == "string" and not v:find("\0", 1, true) end
+
+local function is_env(v)
+  if not is_map(v, "string") then return false end
+  for name, value in pairs(v) do
+    if not (is_text(name) and is_text(value)) then return false end
+  end
+  return true
+end
+
+-- A list has the paths as values, which are then no contents.
 local function is_files(v)
   if type(v) ~= "table" then return false end
   for key, value in pairs(v) do
-    if type(value) ~= "string" or (type(key) ~= "string" and math.type(key) ~= "integer") then return false end
+    if type(value) ~= "string" or not is_text(math.type(key) == "integer" and value or key) then return false end
   end
   return true
 end
@@ -38,10 +50,10 @@ function test_spec.time_of(v)
 end
 
 local KEYS = {
-  policy = function(v) return type(v) == "string", "the name of a file beside this one" end,
-  env = function(v) return is_map(v, "string"), "a table of names and values" end,
-  cwd = function(v) return type(v) == "string", "a path" end,
-  user = function(v) return type(v) == "string", "a name" end,
+  policy = function(v) return is_text(v), "the name of a file beside this one" end,
+  env = function(v) return is_env(v), "a table of names and values" end,
+  cwd = function(v) return is_text(v), "a path" end,
+  user = function(v) return is_text(v), "a name" end,
   command = function(v) return type(v) == "string", "the text of a command" end,
   now = function(v) return test_spec.time_of(v), "seconds since 1970, or a time like \"2026-11-30T12:00:00Z\"" end,
   files = function(v) return is_files(v), "a list of paths, or a table of paths and contents" end,

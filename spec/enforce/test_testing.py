@@ -115,7 +115,9 @@ WRONG = """return {
     { read = "x", headers = {}, is = "deny" },
     { rename = "x", is = "deny" },
     { connect = "x", is = "maybe" },
+    { read = "a\\0b", is = "deny" },
   },
+  files = { "a\\0b" },
 }
 """
 
@@ -188,7 +190,8 @@ class Testing(Case):
                      ":6: rows[2]: there is no \"raed\"; did you mean \"read\"?", ":8: rows[3]: a row must say is =",
                      ":9: rows[4]: a row asks one thing, this one read and write",
                      ":10: rows[5]: headers is for rows with request", ":11: rows[6]: rename takes a second path: to",
-                     ":12: rows[7]: is must be"):
+                     ":12: rows[7]: is must be",
+                     ":13: rows[8]: read has a byte of zero", ":15: files must be a list of paths"):
             self.assertIn("srt-lua: policy_spec.lua" + text, got.out)
         for spec, text in (("return {}", "there is no test in it"), ("return", "must return a table"),
                            ("retur", "policy_spec.lua:1: syntax error"), ("local x = nil + 1", "policy_spec.lua:1: attempt"),

@@ -33,6 +33,13 @@ local ROWS = {
   { "return { network = { allowedDomains = list } }", "allowedDomains is no plain table" },
   { "return { network = { allowedDomains = {} or {} } }", "allowedDomains is no plain table" },
   { 'return { network = { allowedDomains = {"a"}, allowedDomains = {"b"} } }', "allowedDomains is there twice" },
+  -- What it would hide, with all that it denies.
+  { 'local N = "network"\nreturn { [N] = { deniedDomains = { "a" } } }', "may be its network" },
+  { "return { ['net\\119ork'] = { deniedDomains = { 'a' } } }", "may be its network" },
+  { 'local A = "allowedDomains"\nreturn { network = { [A] = { "a" } } }', "may be its allowedDomains" },
+  -- Strings that go on in the next line.
+  { 'return { s = "\\z\n network = {", t = "\\\r\n}", network = {} }',
+    'return { s = "\\z\n network = {", t = "\\\r\n}", network = { allowedDomains = { "h.test:443" } } }' },
   { "return ({ network = {} })", "return { … }" },
   { "return { network = {} }, 1", "something is done" },
   { "return { network = {", "something is done" },
