@@ -2,6 +2,7 @@
 /* Where no mount holds what may not be touched: the area, and what it adds. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,12 +57,34 @@ bool guard_may_list(const struct guard *guard, const struct guard_place *place,
 	return area_lists(guard->area, real);
 }
 
+/*
+ * Of what was removed the kernel tells the name with " (deleted)", by which it
+ * would not be denied: with another name left it could be what is outside. What
+ * O_TMPFILE made is called by its number for as long as it is open.
+ */
+static bool is_named(int fd, const char *real)
+{
+	struct stat st, there;
+	char made[48];
+	size_t size;
+
+	if (fstat(fd, &st))
+		return false;
+	if (!st.st_nlink)
+		return true;
+	if (!lstat(real, &there))
+		return st.st_dev == there.st_dev && st.st_ino == there.st_ino;
+	size = (size_t)snprintf(made, sizeof(made), "/#%ju (deleted)",
+				(uintmax_t)st.st_ino);
+	return strlen(real) > size && !strcmp(real + strlen(real) - size, made);
+}
+
 bool guard_may_file(const struct guard *guard, int fd)
 {
 	char real[PATH_MAX];
 
-	return !guard->area ||
-	       (real_path(fd, real) && area_has(guard->area, real));
+	return !guard->area || (real_path(fd, real) && is_named(fd, real) &&
+				area_has(guard->area, real));
 }
 
 int guard_remove(struct guard *guard, const struct guard_place *place,

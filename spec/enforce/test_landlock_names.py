@@ -2,6 +2,7 @@
 """Without namespaces the agent makes the names: as the kernel would, and none of those that are protected."""
 import json
 import os
+import subprocess
 
 from lib import LONG, as_everyone, main, need
 from running import Running
@@ -146,6 +147,18 @@ for other, what in ((rewrite, path), (switch, b"/proc/self/fd/50"), (exchange, b
     opened(what); stop.append(1); thread.join()
 """
 
+REMOVED = r"""
+import os
+fd = os.open("keepfile", os.O_RDONLY)
+print("open", flush=True)
+input()
+try: print(os.write(os.open("/proc/self/fd/%d" % fd, os.O_WRONLY), b"evil"))
+except OSError: print("no")
+new = os.open("sub", os.O_TMPFILE | os.O_RDWR)
+os.link("/proc/self/fd/%d" % new, "sub/linked", src_dir_fd=new, follow_symlinks=True)
+print(os.listdir("sub").count("linked") and "linked")
+"""
+
 
 class Names(Running):
     def tree(self):
@@ -220,6 +233,17 @@ class Names(Running):
                           % (1500 * many, 500 * many, 700 * many), POLICY % ('"no", "dir/no", "keep"', ""), timeout=280)
         self.assertEqual("ok\n" * 5, got.out, got)
         self.assertEqual("kept", self.read("w/keep/f"))
+
+    def test_removed_outside(self):
+        """A file that lost its name meanwhile is not what the name's "(deleted)" says: it may have one elsewhere."""
+        self.tree()
+        os.link(self.path("w/keepfile"), self.path("out/backup"))
+        run = self.popen("python3", "-c", REMOVED, policy=CLOSED, stdin=subprocess.PIPE)
+        self.assertEqual(b"open\n", run.stdout.readline())
+        os.unlink(self.path("w/keepfile"))
+        out, err = run.communicate(b"go\n", timeout=30)
+        self.assertEqual(b"no\nlinked\n", out, err)
+        self.assertEqual("kept", self.read("out/backup"))
 
     @as_everyone
     def test_new_where_reading_is_denied_beside(self):
