@@ -63,6 +63,18 @@ describe("completion", function()
     end)
   end
 
+  it("has no option that the manual lacks", function()
+    local handle <close> = assert(io.open("man/srt-lua.1"))
+    local man = handle:read("a"):gsub("\\f[BRIP]", ""):gsub("\\%-", "-"):gsub("\\[~|]", "")
+    for _, command in ipairs(commands) do
+      assert.truthy(man:find("\n.B " .. command.name .. "%f[%W]"), command.name)
+      for _, option in ipairs(command.options) do
+        assert.truthy(option.name == "--help" or man:find("%f[%w-]" .. option.name:gsub("%-", "%%-") .. "%f[^%w-]"),
+          command.name .. " " .. option.name)
+      end
+    end
+  end)
+
   it("knows which options take a value, and which", function()
     local function option(command, name)
       for _, one in ipairs(by_name[command].options) do

@@ -11,6 +11,8 @@ static const luaL_Reg tables[] = {
 	{ "srt.c.box", luaopen_srt_c_box },
 	{ "srt.c.walk", luaopen_srt_c_walk },
 	{ "srt.c.guard", luaopen_srt_c_guard },
+	{ "srt.c.sandbox", luaopen_srt_c_sandbox },
+	{ "srt.c.task", luaopen_srt_c_task },
 	{ "srt.c.tidy", luaopen_srt_c_tidy },
 	{ "srt.c.screen", luaopen_srt_c_screen },
 	{ "srt.c.secret", luaopen_srt_c_secret },

@@ -74,6 +74,13 @@ local function load_for_check(program)
     local made, problem
     if tls then made, problem = require("srt.termination").make(tls, facts.env) end
     if tls and not made then table.insert(profile.unenforced, problem) end
+    if profile then
+      local lines, refused = require("srt.backend").foretold(loaded, facts)
+      table.move(lines, 1, #lines, #profile.notes + 1, profile.notes)
+      if refused and profile.backend ~= "auto" then
+        table.insert(profile.unenforced, { file = path, message = refused })
+      end
+    end
     return profile, problems
   end
 end

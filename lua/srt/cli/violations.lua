@@ -7,12 +7,15 @@ local violations = {}
 
 violations.USAGE = [[
 usage: srt-lua violations [--last N] [--follow] [--json] [FILE]
+       srt-lua violations --seatbelt TAG [--json]
 
 Shows what was denied in your runs, the oldest first; or what FILE, of run --violations, has.
 
-  --last N   begin with the last N lines (all; with --follow 10)
-  --follow   go on with what is denied from now on, until interrupted
-  --json     a line of JSON each, as in the file; man srt-lua says what is in it
+  --last N         begin with the last N lines (all; with --follow 10)
+  --follow         go on with what is denied from now on, until interrupted
+  --json           a line of JSON each, as in the file; man srt-lua says what is in it
+  --seatbelt TAG   reads what macOS's `log stream --style ndjson` writes, on standard input, and shows what was denied
+                   under the profile with that tag, which compile --backend seatbelt prints
 ]]
 
 local PAUSE = 0.2
@@ -22,6 +25,9 @@ local KNOWN = {
   valued = { ["--last"] = function(options, value)
     options.last = value:find("^%d+$") and math.tointeger(tonumber(value))
     return not options.last and "--last takes a number of lines" or nil
+  end, ["--seatbelt"] = function(options, value)
+    options.seatbelt = value
+    return value == "" and "--seatbelt takes the tag of a profile" or nil
   end },
   flags = { ["--follow"] = "follow", ["--json"] = "json" },
   word = run_options.first("file"),
@@ -30,6 +36,9 @@ local KNOWN = {
 local function parse(args)
   local options, message = run_options.file(args, KNOWN)
   if not options then return nil, message end
+  if options.seatbelt and (options.file or options.last or options.follow) then
+    return nil, "with --seatbelt, all comes from standard input"
+  end
   options.last = options.last or options.follow and BEFORE or nil
   return options
 end
@@ -112,6 +121,17 @@ local function finder(ctx)
   end
 end
 
+-- As a run's own violations are shown: cleaned, counted, told again and again only now and then.
+local function from_macos(ctx, options)
+  local store = require("srt.violations").new { command = options.seatbelt, now = sys.time, write = function(v)
+    ctx.out(violations.shown(require("srt.violation_file").line(v):sub(1, -2), options.json) or "")
+  end }
+  local reader = require("srt.seatbelt_log").new(options.seatbelt, function(event) store:add(event) end)
+  for line in io.stdin:lines("L") do reader:feed(line) end
+  store:finish()
+  return 0
+end
+
 local function fail(ctx, path, what)
   ctx.err(("srt-lua: violations: %s %s\n"):format(require("srt.report").plain(path), what))
   return 1
@@ -125,6 +145,7 @@ function violations.main(args, ctx)
   local options, message = parse(args)
   local status = require("srt.report").answered(ctx, "srt-lua violations", violations.USAGE, options, message, 2)
   if status then return status end
+  if options.seatbelt then return from_macos(ctx, options) end
   local find = options.file and function() return options.file end or finder(ctx)
   local self = { out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0,
     tail = require("srt.tail").new() }
