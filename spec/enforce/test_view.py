@@ -126,6 +126,8 @@ class Top(View):
         top = self.terminal(["top", found.group(1)[:6]], env={"NO_COLOR": "1"}, rows=12, cols=60)
         top.expect(re.escape("%s  %d" % (found.group(1), run.pid)))
         self.assertFalse(termios.tcgetattr(top.fd)[3] & termios.ICANON)
+        # A run that has just looked whether somebody is there looks again after 0.25 s.
+        time.sleep(0.3)
         run.stdin.write(b"evil.test\ngood.test\n")
         run.stdin.flush()
         top.expect("deny +connect +evil.test:80: add")
