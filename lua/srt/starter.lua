@@ -11,7 +11,7 @@ local HEAD = [[
 --   srt-lua run %s -- COMMAND  runs COMMAND under it
 --
 -- All may be read but what is hidden; nothing may be written, and no host reached, but what is listed.
--- The policies in extends come with srt-lua; check shows what each of them brings. man srt-lua has all keys.
+-- The policies in extends come with srt-lua; check shows what each of them brings. man srt-lua-policy has all keys.
 ]]
 
 -- It is written beside the policy.
