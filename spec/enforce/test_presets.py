@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 import test_connect
-from lib import PATH, Case, as_everyone, main, need, skip
+from lib import PATH, Case, as_everyone, main, need
 from parents import Parent
 from registries import APT, Registries
 from server import ADDRESS
