@@ -178,7 +178,9 @@ local function refusals(profile, ctx, served)
   local abi, unix = ctx.features.landlock, profile.unix.all
   if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
   if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
-  if profile.network.tls then return "network.tlsTerminate needs files that only mounts can show" end
+  if profile.network.tls and profile.filesystem.disabled then
+    return "network.tlsTerminate needs a temporary folder for its files, and filesystem.disabled makes none"
+  end
   if profile.filesystem.createGuard == "supervisor" and not served then
     return "filesystem.createGuard \"supervisor\" needs a filter that can ask an agent (srt-lua doctor: notify)"
   end
@@ -238,6 +240,10 @@ local function notes_of(profile, rules, compiled)
   if profile.network.transparent then
     list[#list + 1] = "programs that ignore the proxy's variables reach nothing"
   end
+  if profile.network.tls then
+    list[#list + 1] = "network.tlsTerminate: who heeds no variables of the environment does not trust the run's CA; "
+      .. "whom the command trusts, it can change itself"
+  end
   list[#list + 1] = "denied reads and writes are not reported"
   return list
 end
@@ -289,6 +295,7 @@ function landlock.compile(profile, rules, ctx)
   if not plan.listen then return nil, message end
   if served then add_area(plan, profile, rules, compiled) end
   add_filter(plan, profile, ctx)
+  area.files(plan, ctx.files)
   plan.env = namespaces.environment(profile, rules, ctx, plan)
   plan.notes = notes_of(profile, rules, compiled)
   return plan

@@ -49,6 +49,18 @@ function area.among(twins, path, mask)
   return next(twins) and mask & (twins[identity(path) or ""] or ~0) or mask
 end
 
+local MODE = tonumber("444", 8)
+
+--- Files of ours: no mount can show them, so they are in the command's temporary folder, where it can change them.
+---@param plan table
+---@param files {name: string, content: string}[]?
+function area.files(plan, files)
+  if files and plan.tempDir then plan.filesIn = plan.tempDir .. "/files" end -- MOUNTS_FILES in core
+  for i, file in ipairs(files or {}) do
+    plan.files[i] = { name = file.name, content = file.content, mode = MODE }
+  end
+end
+
 --- May a policy's command write anything but its own temporary folder?
 ---@param rules table of srt.decide_path
 ---@return boolean
