@@ -66,6 +66,17 @@ static int tidy_lua_claim(lua_State *L)
 	return 1;
 }
 
+/* hold(path) -> descriptor: holds what another has made */
+static int tidy_lua_hold(lua_State *L)
+{
+	int fd = state_hold(check_path(L, 1), false);
+
+	if (fd < 0)
+		return api_fail(L, -fd);
+	lua_pushinteger(L, fd);
+	return 1;
+}
+
 static int tidy_lua_close(lua_State *L)
 {
 	close((int)luaL_checkinteger(L, 1));
@@ -160,6 +171,7 @@ int luaopen_srt_c_tidy(lua_State *L)
 		{ "put", tidy_lua_put },
 		{ "open", tidy_lua_open },
 		{ "replace", tidy_lua_replace },
+		{ "hold", tidy_lua_hold },
 		{ NULL, NULL },
 	};
 

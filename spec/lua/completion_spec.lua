@@ -35,6 +35,9 @@ local function options_of(file)
   return found
 end
 
+-- Whose options are read in another file than the command's own.
+local ELSEWHERE = { run = "../run_options" }
+
 -- Not for users' hands: -h stands for --help, and --inside is what doctor starts itself with.
 local UNTOLD = { ["-h"] = true, ["--help"] = true, ["--inside"] = true }
 
@@ -46,7 +49,10 @@ describe("completion", function()
 
   for _, command in ipairs(commands) do
     it("has the options of " .. command.name .. ", and they are what it takes", function()
-      local taken = options_of(("lua/srt/cli/%s.lua"):format(command.name == "run" and "../run_options" or command.name))
+      local taken = options_of(("lua/srt/cli/%s.lua"):format(ELSEWHERE[command.name] or command.name))
+      if command.name == "explain" then
+        for name in pairs(options_of("lua/srt/explain_net.lua")) do taken[name] = true end
+      end
       local told = {}
       for _, option in ipairs(command.options) do
         told[option.name] = true
@@ -56,6 +62,18 @@ describe("completion", function()
       for name in pairs(taken) do assert.is_true(told[name] or UNTOLD[name], name .. " is taken and not told") end
     end)
   end
+
+  it("has no option that the manual lacks", function()
+    local handle <close> = assert(io.open("man/srt-lua.1"))
+    local man = handle:read("a"):gsub("\\f[BRIP]", ""):gsub("\\%-", "-"):gsub("\\[~|]", "")
+    for _, command in ipairs(commands) do
+      assert.truthy(man:find("\n.B " .. command.name .. "%f[%W]"), command.name)
+      for _, option in ipairs(command.options) do
+        assert.truthy(option.name == "--help" or man:find("%f[%w-]" .. option.name:gsub("%-", "%%-") .. "%f[^%w-]"),
+          command.name .. " " .. option.name)
+      end
+    end
+  end)
 
   it("knows which options take a value, and which", function()
     local function option(command, name)

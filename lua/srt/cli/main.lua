@@ -16,6 +16,8 @@ local COMMANDS = {
   { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
   { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
   { "violations", "show what was denied in your runs" },
+  { "report", "write a web page of what was decided in a run" },
+  { "top", "watch what is decided in your runs, as it happens" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
 

@@ -20,8 +20,6 @@ Shows what was denied in your runs, the oldest first; or what FILE, of run --vio
 
 local PAUSE = 0.2
 local BEFORE = 10 -- lines that a reader who follows begins with
-local PIECE = 65536
-local LONGEST = 1 << 20 -- no line of ours is
 
 local KNOWN = {
   valued = { ["--last"] = function(options, value)
@@ -65,9 +63,6 @@ function violations.shown(line, json)
     (process and process .. " in " or "") .. (field(v.command) or "?"))
 end
 
-local Reader = {}
-Reader.__index = Reader
-
 local function show(self, line)
   local text = violations.shown(line, self.json)
   if not text then self.foreign = true else self.known = true end
@@ -91,59 +86,22 @@ local function show_kept(self)
   return not shown[1] or self.out(table.concat(shown))
 end
 
--- Shows all whole lines that are there by now; false when nobody reads any more.
-local function drain(self)
-  while true do
-    -- Behind the end of a file stdio stays there, unless it is told to look again.
-    self.handle:seek("set", self.at)
-    local data = self.handle:read(PIECE)
-    if not data then return true end
-    self.at = self.at + #data
-    data = self.rest .. data
-    -- What was there before had no end of a line in it.
-    local shown, from, to = {}, 1, data:find("\n", #self.rest + 1, true)
-    while to do
-      shown[#shown + 1] = take(self, data:sub(from, to - 1))
-      from, to = to + 1, data:find("\n", to + 1, true)
-    end
-    self.rest = #data - from < LONGEST and data:sub(from) or ""
-    if shown[1] and not self.out(table.concat(shown)) then return false end
+-- What to do with lines; false when nobody reads any more.
+local function taker(self)
+  return function(lines)
+    local shown = {}
+    for _, line in ipairs(lines) do shown[#shown + 1] = take(self, line) end
+    return not shown[1] or self.out(table.concat(shown)) or false
   end
 end
 
-local function open(self, path)
-  local st, why = sys.stat(path)
-  if st and st.type == "dir" then return false, "it is a directory" end
-  local handle
-  if st then handle, why = io.open(path, "rb") end
-  if not handle then return false, (why:gsub("^.*: ", "")) end
-  if self.handle then self.handle:close() end
-  self.handle, self.path, self.id, self.at, self.rest = handle, path, st.dev .. ":" .. st.ino, 0, ""
-  return true
-end
-
--- Another file is there by that name, or this one was emptied.
-local function renewed(self)
-  local st = sys.stat(self.path)
-  if not st then return false end
-  if st.size < self.at and st.dev .. ":" .. st.ino == self.id then self.at, self.rest = 0, "" end
-  return st.dev .. ":" .. st.ino ~= self.id
-end
-
-local function follow(self, find)
+local function follow(self, find, taken)
   while true do
-    if not self.handle then
+    if not self.tail.handle then
       local path = find()
-      if path then open(self, path) end
+      if path then self.tail:open(path) end
     end
-    if self.handle then
-      if not drain(self) then return end
-      if renewed(self) then
-        -- What came before the new one began.
-        if not drain(self) then return end
-        open(self, self.path)
-      end
-    end
+    if self.tail.handle and not self.tail:follow(taken) then return end
     sys.sleep(PAUSE)
   end
 end
@@ -188,19 +146,20 @@ function violations.main(args, ctx)
   if status then return status end
   if options.seatbelt then return from_macos(ctx, options) end
   local find = options.file and function() return options.file end or finder(ctx)
-  local self = setmetatable({ out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0 }, Reader)
-  local path = find()
-  if path and open(self, path .. ".1") and not drain(self) then return 0 end
+  local self = { out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0,
+    tail = require("srt.tail").new() }
+  local taken, path = taker(self), find()
+  if path and self.tail:open(path .. ".1") and not self.tail:drain(taken) then return 0 end
   if path then
-    local opened, why = open(self, path)
+    local opened, why = self.tail:open(path)
     if not opened then return fail(ctx, path, "can't be read: " .. why) end
   end
-  if path and not drain(self) then return 0 end
+  if path and not self.tail:drain(taken) then return 0 end
   if self.last and not show_kept(self) then return 0 end
   if options.file and not options.last and self.foreign and not self.known then
     return fail(ctx, path, "has no violations in it")
   end
-  if options.follow then follow(self, find) end
+  if options.follow then follow(self, find, taken) end
   return 0
 end
 
