@@ -36,10 +36,6 @@ local OPEN = {
     .. "owns the file",
 }
 
--- Where no agent can be asked.
-local FIXED = "a folder with something denied in it is fixed: what is new there can't be read, and where a write is "
-  .. "denied nothing can be made, renamed or removed directly in the folders above it"
-
 local function letters(mask)
   local text = ""
   for _, bit in ipairs { X, R, L, W, M, I, S } do
@@ -204,33 +200,10 @@ function landlock.lacks(plan)
   return list
 end
 
-local function some_of(list)
-  return table.concat(list, ", ", 1, math.min(#list, 5))
-    .. (#list > 5 and (" and %d more folders"):format(#list - 5) or "")
-end
-
--- What is otherwise with names that are made while the command runs.
-local function notes_of_names(list, rules, compiled)
-  if not compiled.served then
-    list[#list + 1] = FIXED
-    local missing
-    for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
-    if missing then
-      list[#list + 1] = "protected names that are missing can be made; what is found when the run ended is put aside"
-    end
-  end
-  if compiled.fixed[1] then
-    list[#list + 1] = "nothing can be made, renamed or removed directly in " .. some_of(compiled.fixed)
-  end
-  if compiled.unread[1] then
-    list[#list + 1] = "what is new directly in a folder above a denied read can't be executed: "
-      .. some_of(compiled.unread)
-  end
-end
-
 local function notes_of(profile, rules, compiled)
-  local list = {}
-  notes_of_names(list, rules, compiled)
+  local list, missing = {}, false
+  for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
+  area.notes(list, compiled, missing)
   for path, masked in pairs(rules.masked) do
     if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
   end
