@@ -174,12 +174,15 @@ end
 
 function Writer:class(name)
   local words
-  for line in (reference.read("lua/meta/srt.d.lua") .. "\n"):gmatch("(.-)\n") do
+  local all = reference.read("lua/meta/srt.d.lua") .. "\n" .. reference.read("lua/meta/tables.d.lua") .. "\n"
+  for line in all:gmatch("(.-)\n") do
     local text, field, rest = line:match("^%-%-%-([^@].*)$"), line:match("^%-%-%-@field (%S+) (.*)$")
     if line == "---@class " .. name then
       self:say(("### %s"):format(name:gsub("^srt%.", "")))
-      self:say(table.concat(words or {}, " "))
-      self:say("")
+      if words then
+        self:say(table.concat(words, " "))
+        self:say("")
+      end
       words = "inside"
     elseif words == "inside" and field then
       local what, of = split(rest)
