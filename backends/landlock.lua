@@ -75,8 +75,11 @@ local function add_point(root, rules, path)
   local masked = rules.masked[path]
   if masked and masked.entry.credential then own = 0 end
   local up = own
-  -- The name of a file is no secret, and in a file nothing is made; but it is to stay.
-  if rules.types[path] ~= "dir" or rules.placeholders[path] then up = up | L end
+  -- The name of a file is no secret, and in a file nothing is made; but it is to stay. Nor are the names in our own
+  -- folder of violations: or else no run could list the home directory, once there is one.
+  local final = rules.finalRead[path]
+  local ours = final and final.builtin
+  if rules.types[path] ~= "dir" or rules.placeholders[path] or ours then up = up | L end
   if rules.pinned[path] or path == rules.tempDir then up = up & ~M end
   if rules.types[path] == "file" then area.note(root.twins, path, own) end
   put(root, path, own, up)
