@@ -11,12 +11,14 @@
 #include "lua/api.h"
 #include "proxy/proxy.h"
 
-/* struct resolving - userdata; kept by the registry for good */
+/* Of the registry: from the address of a struct resolving to its userdata */
+#define RESOLVING "srt.resolving"
+
+/* struct resolving - userdata, the proxy keeps it; its value is the function */
 struct resolving {
 	lua_State *L;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* NULL: another process's */
 	struct proxy *proxy;
-	int refuse; /* reference to the function */
 	char reason[300];
 };
 
@@ -30,7 +32,9 @@ static int refuse_lua(lua_State *L)
 {
 	const struct name_question *question = lua_touserdata(L, 1);
 
-	lua_rawgeti(L, LUA_REGISTRYINDEX, question->resolving->refuse);
+	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_rawgetp(L, -1, question->resolving);
+	lua_getiuservalue(L, -1, 1);
 	lua_pushstring(L, question->name);
 	lua_call(L, 1, 1); /* protected */
 	return 1;
@@ -70,7 +74,10 @@ static void on_prepare(void *context)
 {
 	struct resolving *resolving = context;
 
-	sandbox_lead(resolving->sandbox, on_led, resolving);
+	if (resolving->sandbox)
+		sandbox_lead(resolving->sandbox, on_led, resolving);
+	else
+		proxy_led(resolving->proxy, 0);
 }
 
 static bool on_origin(void *context, const struct sockaddr *peer,
@@ -78,15 +85,20 @@ static bool on_origin(void *context, const struct sockaddr *peer,
 {
 	const struct resolving *resolving = context;
 	struct origins *origins =
-		resolving->sandbox->shared->plan.redirect.origins;
+		resolving->sandbox
+			? resolving->sandbox->shared->plan.redirect.origins
+			: NULL;
 
 	return origins && origins_take(origins, peer, to);
 }
 
-/* resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message */
+/*
+ * resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message. Without a
+ * sandbox (nil) it is another process's, which redirects from the start.
+ */
 static int redirect_lua_resolve(lua_State *L)
 {
-	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct sandbox *sandbox = lua_isnil(L, 1) ? NULL : api_sandbox(L, 1);
 	struct proxy *proxy = api_proxy(L, 2);
 	int fd = (int)luaL_checkinteger(L, 3);
 	struct proxy_resolver with = { .refuse = on_refuse,
@@ -97,11 +109,14 @@ static int redirect_lua_resolve(lua_State *L)
 	struct resolving *resolving;
 
 	luaL_checktype(L, 6, LUA_TFUNCTION);
-	resolving = lua_newuserdatauv(L, sizeof(*resolving), 0);
+	resolving = lua_newuserdatauv(L, sizeof(*resolving), 1);
 	*resolving = (struct resolving){ .sandbox = sandbox, .proxy = proxy };
-	(void)luaL_ref(L, LUA_REGISTRYINDEX);
 	lua_pushvalue(L, 6);
-	resolving->refuse = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_setiuservalue(L, -2, 1);
+	api_proxy_keep(L, 2, -1);
+	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_pushvalue(L, -2);
+	lua_rawsetp(L, -2, resolving);
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	resolving->L = lua_tothread(L, -1);
 	with.context = resolving;
@@ -167,6 +182,13 @@ int luaopen_srt_c_redirect(lua_State *L)
 		{ NULL, NULL },
 	};
 
+	/* Weak values: when the proxy is collected, so are these. */
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_createtable(L, 0, 1);
+	lua_pushliteral(L, "v");
+	lua_setfield(L, -2, "__mode");
+	lua_setmetatable(L, -2);
+	lua_pop(L, 1);
 	luaL_newlib(L, functions);
 	return 1;
 }

@@ -147,6 +147,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);
 	preload(L, "srt.c.box", luaopen_srt_c_box);
 	preload(L, "srt.c.carry", luaopen_srt_c_carry);
+	preload(L, "srt.c.channel", luaopen_srt_c_channel);
 	preload(L, "srt.c.walk", luaopen_srt_c_walk);
 	preload(L, "srt.c.feed", luaopen_srt_c_feed);
 	preload(L, "srt.c.guard", luaopen_srt_c_guard);
@@ -202,7 +203,8 @@ static bool runs_command(int argc, char **argv)
 		return false;
 	if (!strcmp(name ? name + 1 : argv[0], "srt"))
 		return true;
-	return !strcmp(argv[1], "run") || !strcmp(argv[1], "learn");
+	return !strcmp(argv[1], "run") || !strcmp(argv[1], "learn") ||
+	       !strcmp(argv[1], "exec");
 }
 
 int srtlua_main(int argc, char **argv)

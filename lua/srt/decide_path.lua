@@ -36,7 +36,9 @@ end
 -- the working directory or another allowed root.
 local function planted(entry, resolved, ctx, roots)
   for _, link in ipairs(resolved.links) do
-    if ctx.cwd ~= "/" and paths.below(link.path, ctx.cwd) then return link.path end
+    for _, cwd in ipairs { ctx.cwd, ctx.base } do
+      if cwd ~= "/" and paths.below(link.path, cwd) then return link.path end
+    end
     for _, root in ipairs(roots) do
       local other = root.entry.path ~= entry.path and root.path ~= "/"
       if other and paths.below(link.path, root.path) then return link.path end
@@ -177,7 +179,7 @@ end
 
 --- Builds the decisions of a profile's filesystem lists, against the tree as it is.
 ---@param profile table
----@param ctx {cwd: string, home: string?, tempDir: string?}
+---@param ctx {cwd: string, base: string?, home: string?, tempDir: string?} base: cwd of the session that it is run in
 ---@return table rules
 function decide.compile(profile, ctx)
   local lists = profile.filesystem

@@ -116,6 +116,7 @@ end
 ---@return integer cut how many connections were reset
 function Live:update(fresh)
   local held, now = {}, held_of(fresh.profile)
+  self.held = self.held or held_of(self.began)
   for i, part in ipairs(HELD) do
     if now[i] ~= self.held[i] then held[#held + 1] = part[1] end
   end
@@ -138,7 +139,6 @@ end
 ---@return table live; its proxy is set when there is one
 function live.new(loaded, facts, sandbox, reporter)
   local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, reporter = reporter }, Live)
-  if loaded.profile.live then self.held = held_of(loaded.profile) end
   enter(self, loaded, loaded.profile)
   return self
 end

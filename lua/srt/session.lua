@@ -111,10 +111,23 @@ end
 ---@field rules table decisions on paths (srt.decide_path)
 ---@field box userdata the box that the policy's callbacks run in
 
+--- What a policy that was loaded comes to, as the tree is now.
+---@param loaded {parsed: table, files: string[]}
+---@param facts table from session.facts
+---@param options table of session.resolve
+---@return table|nil profile
+---@return table[]? problems
+function session.profile(loaded, facts, options)
+  return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
+    env = facts.env, policyFiles = loaded.files, stateFolders = facts.state, reportFile = options.reportFile,
+    hide = options.hide, lint = options.lint, live = options.live, uid = (sys.ids()) })
+end
+
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?}
+---@param options {lint: boolean?, live: boolean|string?, reportFile: string?, hide: string?, learner: table?,
+--- given: table?} hide: a path of ours that no command may reach
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
 --- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
 --- replaced while a command runs, "update" where it replaces one
@@ -140,18 +153,15 @@ function session.resolve(facts, path, options)
   for i, file in ipairs(files) do files[i] = paths.normalize(file) end
   if not policy then return nil, problems, files end
   if real and (given.value or real:find("%.json$")) then files[#files + 1] = real end
-  local uid = sys.ids()
   local profile
-  profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
-    lint = options.lint, live = options.live, uid = uid })
+  profile, problems = session.profile({ parsed = policy, files = files }, facts, options)
   if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
     callTotalMs = limits.callbackTotalSeconds * 1000, askMs = limits.askSeconds * 1000,
     waits = limits.waitingCallbacks, memory = limits.stateBytes }
   if profile.credentials.active then box:hide(require("srt.secrets").variables(profile.credentials)) end
-  return { profile = profile, box = box, policy = real, files = files }
+  return { profile = profile, box = box, policy = real, files = files, parsed = policy }
 end
 
 --- Loads a policy, and makes the decisions on paths that a run needs.

@@ -9,6 +9,8 @@ local COMMANDS = {
   { "compile", "print the native plan of a policy" },
   { "convert", "write JSON settings of srt as a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
+  { "session", "keep a policy and its proxy up, for commands that join by exec" },
+  { "exec", "run a command in a session" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "violations", "show what was denied in your runs" },
