@@ -142,12 +142,9 @@ static int task_lua_rouse(lua_State *L)
 int luaopen_srt_c_task(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "start", task_lua_start },
-		{ "stop", task_lua_stop },
-		{ "hold", task_lua_hold },
-		{ "wait", task_lua_wait },
-		{ "rouse", task_lua_rouse },
-		{ NULL, NULL },
+		{ "start", task_lua_start }, { "stop", task_lua_stop },
+		{ "hold", task_lua_hold },   { "wait", task_lua_wait },
+		{ "rouse", task_lua_rouse }, { NULL, NULL },
 	};
 	struct task_list *list;
 
