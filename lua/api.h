@@ -23,6 +23,7 @@ int luaopen_srt_c_carry(lua_State *L);
 int luaopen_srt_c_walk(lua_State *L);
 int luaopen_srt_c_watch(lua_State *L);
 int luaopen_srt_c_feed(lua_State *L);
+int luaopen_srt_c_gate(lua_State *L);
 int luaopen_srt_c_guard(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
 int luaopen_srt_c_secret(lua_State *L);

@@ -6,6 +6,9 @@ local sys = require "srt.c.sys"
 
 local session = {}
 
+-- A policy that is no file, but text that we were given: a ready-made one of this name, which another one extends.
+session.TEXT, session.TEXT_FILE = "given-text", "policies/given-text.lua"
+
 --- Facts about the caller, asked once.
 ---@param program table what the program hands to Lua (embedded, embeddedNames, version)
 ---@return table? facts
@@ -41,12 +44,13 @@ function session.tempDir(facts)
   return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
 end
 
-local function new_box(facts, root, learner)
+local function new_box(facts, root, learner, given)
   local program = facts.program
   return require("srt.c.box").new {
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
+      if given and given.text and name == session.TEXT then return given.text, session.TEXT_FILE end
       return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
     log = function(level, text)
@@ -56,8 +60,9 @@ local function new_box(facts, root, learner)
   }
 end
 
-local function source_reader(program)
+local function source_reader(program, given)
   return function(file)
+    if given and given.text and file == session.TEXT_FILE then return given.text end
     local name = file:match("^policies/([%w_%-]+)%.lua$")
     if name then return program.embedded("policies." .. name) end
     return sys.readfile(file, 16 << 20)
@@ -128,8 +133,8 @@ end
 ---@param path string as the user gave it
 ---@param options {lint: boolean?, live: boolean|string?, reportFile: string?, hide: string?, learner: table?,
 --- given: table?} hide: a path of ours that no command may reach
---- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
---- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
+--- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base, text}, the policy as
+--- srt.policy takes it, and the file it was read from; text: what session.TEXT is, which the value may extend; in both path is only the name; live: true where it may be
 --- replaced while a command runs, "update" where it replaces one
 ---@return srt.session? session without rules; files = what was read for it
 ---@return table[]? problems
@@ -142,11 +147,11 @@ function session.resolve(facts, path, options)
     real, wrong = policy_file(path)
   end
   if wrong then return nil, problem(path, wrong) end
-  local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner)
+  local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner, given)
   if not box then return nil, problem(path, reason) end
   given = given or { value = learner and learner:value() }
   local policy, problems = require("srt.policy").load(box, path, {
-    read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
+    read = source_reader(facts.program, given), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
     value = given.value, places = given.places, lenient = given.lenient, base = given.base,
   })
   local files = box:files()

@@ -136,6 +136,29 @@ function ops.update(server, client, message, places)
     warnings = setmetatable(version.warnings, { __jsontype = "array" }) }
 end
 
+---From now on this client is asked about hosts that neither lists nor decideConnect decide: it gets
+---{"event":"ask","n":1,"host":…,"port":…}, and says answer. Commands that have joined before are not asked about.
+function ops.ask(server, client)
+  if server.asks and server.asks ~= client then return client:refuse("another client is asked already") end
+  server.asks = client
+  client:answer { ok = true }
+end
+
+---What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows.
+function ops.answer(server, client, message)
+  local asked = client == server.asks and server.asked[message.n]
+  if not asked then return end
+  asked.allow = message.allow == true
+  if is_text(message.reason) then asked.reason = require("srt.verdict").reason(message.reason) end
+  asked.gate:open()
+end
+
+---Forgets what was denied and what wrap was told; commands go on.
+function ops.reset(server, client)
+  server:reset()
+  client:answer { ok = true }
+end
+
 function ops.status(server, client)
   local commands = {}
   for other in pairs(server.clients) do

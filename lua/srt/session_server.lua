@@ -21,8 +21,14 @@ Client.__index = Client
 
 ---@param fields table
 function Client:answer(fields)
-  if self.over then return end
   fields.seq = self.seq
+  self:tell(fields)
+end
+
+---Says something that it has not asked for.
+---@param fields table
+function Client:tell(fields)
+  if self.over then return end
   local ok = self.channel:send(json.encode(fields, true) .. "\n")
   -- Who does not read what it asked for is let go.
   if not ok then self.server:drop(self) end
@@ -125,7 +131,10 @@ function Server:drop(client)
   client.fds = {}
   self.clients[client], self.count = nil, self.count - 1
   if client.command then client.command:close({}) end
-  if client.asks then self.asking = nil end
+  if self.asks == client then
+    self.asks = nil
+    for _, asked in pairs(self.asked) do asked.gate:open() end
+  end
   if client.owner then self.over = true end
 end
 
@@ -183,14 +192,30 @@ end
 ---@return table|nil
 function Server:registered(id) return id and self.wraps[text_of.key(id)] end
 
+---Forgets what was denied, and what wrap was told.
+function Server:reset()
+  self.ring, self.kept, self.wraps, self.order = {}, 0, {}, {}
+end
+
+-- Waits for the answer of whoever asked to be asked; in a coroutine.
+local function ask(self, subject)
+  local client, at = self.asks, self.count_asked + 1
+  if not client then return false, "who would have been asked is gone" end
+  local seconds = self.version.loaded.profile.limits.askSeconds
+  local asked = { gate = require("srt.c.gate").new(seconds * 1000) }
+  self.count_asked, self.asked[at] = at, asked
+  client:tell { event = "ask", n = at, host = subject.host, port = subject.port, protocol = subject.protocol,
+    command = subject.command, commandId = subject.commandId }
+  local opened = asked.gate:wait()
+  self.asked[at] = nil
+  if asked.allow then return true end
+  return false, asked.reason or not opened and "there was no answer in time" or "denied without a reason"
+end
+
 ---Who is asked of what nobody else decides.
----@return fun(subject: table): boolean, string?
+---@return nil|fun(subject: table): boolean, string?
 function Server:asker()
-  return self.asking and function(subject)
-    local asking = self.asking
-    if not asking then return false, "who would have been asked is gone" end
-    return asking(subject)
-  end or nil
+  return self.asks and function(subject) return ask(self, subject) end or nil
 end
 
 ---The session is over: what has joined loses its network.
@@ -207,8 +232,10 @@ end
 ---@return table server
 function session_server.new(options)
   local self = setmetatable(options, Server)
-  self.clients, self.count, self.queue, self.wraps, self.order = {}, 0, {}, {}, {}
-  self.ring, self.kept = {}, 0
+  self.clients, self.count, self.queue = {}, 0, {}
+  -- Weak: a connection that is gone waits for nothing.
+  self.asked, self.count_asked = setmetatable({}, { __mode = "v" }), 0
+  self:reset()
   return self
 end
 

@@ -6,7 +6,7 @@ local sys = require "srt.c.sys"
 local session = {}
 
 session.USAGE = [[
-usage: srt-lua session POLICY [--name NAME | --socket PATH] [OPTION…]
+usage: srt-lua session [POLICY] [--name NAME | --socket PATH] [OPTION…]
 
 Loads POLICY once and keeps it, its secrets and its proxy up for commands that join it by
 srt-lua exec --session NAME, until Ctrl-C, SIGTERM, or a line that says so. It answers lines of JSON
@@ -14,7 +14,8 @@ at a socket that only this user can reach, and nothing in a sandbox: see docs/se
 
   --name NAME    by which exec finds it; else one is made up
   --socket PATH  listen there instead
-  --fd N         answer at descriptor N as well, a connected Unix socket, and end when it is closed
+  --fd N         answer at descriptor N as well, a connected Unix socket, and end when it is closed.
+                 Without POLICY the first line there says it
   --violations FILE
                  append what was denied to FILE, or nowhere (none)
   --debug        tell on standard error what is decided
@@ -23,7 +24,7 @@ Standard output says where it listens: "session: PATH". The exit status is 0 whe
 for a failure.
 ]]
 
-local FAILED = 125
+local FAILED, MOST_OPEN = 125, 16 << 20
 
 local KNOWN = {
   valued = {
@@ -47,7 +48,7 @@ local function tell(ctx, message) ctx.err(require("srt.report").ours(message)) e
 local function parse(args)
   local options, message = run_options.read(args, {}, KNOWN)
   if not options or options.help then return options, message end
-  if not options.policy then return nil, "no policy given" end
+  if not options.policy and not options.fd then return nil, "no policy given" end
   if options.command and options.command[1] then return nil, "no command is run here; srt-lua exec runs it" end
   if options.name and options.socket then return nil, "both --name and --socket were given" end
   return options
@@ -96,6 +97,26 @@ local function socket_of(facts, options)
   return require("srt.session_place").make(facts, options.name or "s-" .. assert(sys.random(4)))
 end
 
+-- The policy, by the first line at --fd: {"op":"open"} with `file`, `settings` or `lua`.
+local function opened(fd)
+  local channel, json = require("srt.c.channel"), require("srt.json")
+  local text = ""
+  repeat
+    local data, more = channel.hear(fd)
+    if not data or data == "" then return nil, nil, "nobody said which policy: " .. (data and "the end" or more) end
+    text = text .. data
+  until text:find("\n", 1, true) or #text > MOST_OPEN
+  local message, places = json.decode((text:match("^(.-)\n")) or "")
+  if type(message) ~= "table" or message.op ~= "open" then return nil, nil, "the first line has to be of op open" end
+  if type(message.file) == "string" then return message.file end
+  if type(message.settings) == "table" then
+    return "(settings)", { value = message.settings, places = places, lenient = true }
+  elseif type(message.lua) == "string" then
+    return "(policy)", { value = { extends = { require("srt.session").TEXT } }, text = message.lua }
+  end
+  return nil, nil, "open needs file, settings or lua"
+end
+
 local function serve(ctx, server, options)
   local task = require("srt.c.task")
   local ok, why, code = server:listen(server.socket)
@@ -108,7 +129,8 @@ local function serve(ctx, server, options)
   if options.fd then
     owner, why = server:admit(options.fd, true)
     if not owner then return ("--fd %d can't be used: %s"):format(options.fd, why) end
-    owner:answer { event = "ready", socket = server.path, version = ctx.program.version }
+    owner:tell { event = "ready", socket = server.path, version = ctx.program.version,
+      warnings = setmetatable(server.version.warnings, { __jsontype = "array" }) }
   end
   ctx.out("session: " .. server.path .. "\n")
   repeat
@@ -117,6 +139,17 @@ local function serve(ctx, server, options)
     if not server.over then signal, message = task.wait() end
     if not signal then return "can't wait: " .. message end
   until server.over or signal ~= 0
+end
+
+-- The policy that the session begins with.
+local function first(options, load_policy)
+  local path, given, version, why = options.policy, nil, nil, nil
+  if not path then path, given, why = opened(options.fd) end
+  if path then version, why = load_policy(path, given) end
+  if version or not options.fd then return version, why end
+  local said = require("srt.json").encode({ ok = false, error = why }, true) .. "\n"
+  require("srt.c.channel").say(options.fd, said)
+  return nil, why
 end
 
 local function start(ctx, options)
@@ -140,11 +173,8 @@ local function start(ctx, options)
   if not socket then return why end
   local function load_policy(path, given) return load(facts, socket, options, path, given) end
   local version
-  version, why = load_policy(options.policy)
-  if not version then
-    ctx.err(why:gsub("^srt%-lua: ", "srt-lua: ", 1):find("^srt%-lua: ") and why .. "\n" or "srt-lua: " .. why .. "\n")
-    return true
-  end
+  version, why = first(options, load_policy)
+  if not version then return why end
   for _, warning in ipairs(version.warnings) do tell(ctx, "warning: " .. warning) end
   local server = require("srt.session_server").new { facts = facts, version = version, load = load_policy,
     violations = options.violations, folder = folder, backend = "namespaces", socket = socket,
@@ -167,7 +197,8 @@ function session.main(args, ctx)
   require("srt.c.task").hold()
   message = start(ctx, options)
   if not message then return 0 end
-  if message ~= true then tell(ctx, message) end
+  -- What is wrong with a policy has its lines, and our name in front of them.
+  ctx.err(message:find("^srt%-lua: ") and message .. "\n" or require("srt.report").ours(message))
   return FAILED
 end
 
