@@ -62,7 +62,8 @@ function ops.wrap(server, client, message, places)
   local more, why = lists_of(message, places)
   if why then return client:refuse(why) end
   server:register(id, { text = message.text or is_text(command) and command or nil, more = more })
-  local out = { assert(sys.realpath("/proc/self/exe")), "exec", "--session", server.path, "--id", id }
+  local out = { assert(sys.realpath("/proc/self/exe")), "exec", "--session", server.path, "--id", id,
+    "--report", "none" } -- who asks has annotate
   if argv then
     out[#out + 1] = "--"
     table.move(argv, 1, #argv, #out + 1, out)
