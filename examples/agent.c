@@ -5,8 +5,8 @@
  *	cc agent.c $(pkg-config --cflags --libs srtlua) -o agent
  *	./agent 'echo hello >note; cat note' 'curl https://example.com'
  */
-#include <stdio.h>
 #include <srtlua.h>
+#include <stdio.h>
 
 static const char policy[] =
 	"return {\n"

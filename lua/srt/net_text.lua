@@ -67,7 +67,8 @@ end
 function net_text.by_command(host, port, rule, action)
   local name = ("the command's %s %q"):format(action == "allow" and "allowedDomains" or "deniedDomains", rule.text)
   if action == "allow" then return { action = "allow", rule = name, host = host, port = port } end
-  return deny({ reason = ("%s is denied by %s"):format(target(host, port), name), rule = name, host = host, port = port })
+  return deny({ reason = ("%s is denied by %s"):format(target(host, port), name), rule = name, host = host,
+    port = port })
 end
 
 ---@param strict boolean decideConnect is not asked

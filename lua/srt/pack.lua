@@ -51,8 +51,9 @@ local READERS = {
   d = function(bytes, at) return string.unpack("<d", bytes, at) end,
   ["{"] = function(bytes, at, depth)
     if depth > MOST_DEPTH then error("data is nested too deep") end
-    local out, count = {}, nil
-    count, at = string.unpack("<I4", bytes, at)
+    local out = {}
+    local count, first = string.unpack("<I4", bytes, at)
+    at = first
     for _ = 1, count do
       local key
       key, at = read(bytes, at, depth + 1)

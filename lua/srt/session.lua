@@ -134,8 +134,8 @@ end
 ---@param options {lint: boolean?, live: boolean|string?, reportFile: string?, hide: string?, learner: table?,
 --- given: table?} hide: a path of ours that no command may reach
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base, text}, the policy as
---- srt.policy takes it, and the file it was read from; text: what session.TEXT is, which the value may extend; in both path is only the name; live: true where it may be
---- replaced while a command runs, "update" where it replaces one
+--- srt.policy takes it, and the file it was read from; text: what session.TEXT is, which the value may extend; in both
+--- path is only the name; live: true where it may be replaced while a command runs, "update" where it replaces one
 ---@return srt.session? session without rules; files = what was read for it
 ---@return table[]? problems
 ---@return string[]? files that were read all the same
