@@ -119,6 +119,8 @@ end
 
 local function serve(ctx, server, options)
   local task = require("srt.c.task")
+  -- What a session keeps is old, what a command needs is young.
+  collectgarbage("generational")
   local ok, why, code = server:listen(server.socket)
   if not ok and code == "EADDRINUSE" then
     return ("there is a session at %s already, or something else is there"):format(server.socket)
