@@ -52,9 +52,11 @@ static int set_files(posix_spawn_file_actions_t *files, int theirs,
 		error = posix_spawn_file_actions_adddup2(files, 0, 2);
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(files, 0, 1);
-	/* Last: nothing else may be at this number. */
 	if (!error)
 		error = posix_spawn_file_actions_adddup2(files, theirs, FD);
+	/* A pipe of the caller's must not stay open for as long as it lives. */
+	if (!error)
+		error = posix_spawn_file_actions_addclosefrom_np(files, FD + 1);
 	if (!error && options->cwd)
 		error = posix_spawn_file_actions_addchdir_np(files,
 							     options->cwd);

@@ -4,6 +4,7 @@
  * api_channel.md.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdbool.h>
@@ -224,8 +225,12 @@ static void watch(struct channel *channel)
 static int set_up(struct channel *channel)
 {
 	uv_loop_t *loop = uv_default_loop();
-	int error = loop ? uv_poll_init(loop, &channel->poll, channel->fd)
-			 : -EMFILE;
+	int error;
+
+	/* Where it was handed to us: to no program that we start. */
+	(void)fcntl(channel->fd, F_SETFD, FD_CLOEXEC);
+	error = loop ? uv_poll_init(loop, &channel->poll, channel->fd)
+		     : -EMFILE;
 
 	if (error)
 		return error;
