@@ -106,6 +106,9 @@ function Joined:close(message)
     self.reporter:missed(self.watcher.lost)
   end
   self.proxy:close()
+  for _, fd in pairs(self.listeners) do
+    if fd >= 0 then require("srt.c.tidy").close(fd) end
+  end
   for _, event in ipairs(message.denied or {}) do self.reporter:add(event) end
   return self.reporter:close(message.tty or false)
 end

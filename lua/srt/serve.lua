@@ -86,7 +86,7 @@ end
 ---@param live table of srt.live
 ---@param loaded srt.session
 ---@param plan table
----@param listeners integer[] of the sandbox, taken over
+---@param listeners integer[] of the sandbox; those that are taken over are -1 then
 ---@param from {sandbox: userdata?, pid: integer?} the sandbox; or of another process's, what is known of it
 ---@param reporter table
 ---@return boolean? ok
@@ -94,19 +94,20 @@ end
 function serve.listen(proxy, live, loaded, plan, listeners, from, reporter)
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do
-    local ok, why
-    if listeners[i] < 0 then
+    local fd, ok, why = listeners[i], nil, nil
+    listeners[i] = -1
+    if fd < 0 then
       -- Only where this machine has no IPv6, or can't tell who has a socket.
       ok = point.owners or point.address:find(":", 1, true)
     elseif point.purpose == "owners" then
-      require("srt.c.process").find(proxy, from.sandbox or from.pid, listeners[i])
+      require("srt.c.process").find(proxy, from.sandbox or from.pid, fd)
       ok = true
     elseif point.purpose == "transparent" or point.purpose == "dns" then
-      ok, why = require("srt.transparent").serve(from.sandbox, proxy, point, listeners[i], live, reporter)
+      ok, why = require("srt.transparent").serve(from.sandbox, proxy, point, fd, live, reporter)
     elseif point.purpose == "loopback" then
-      ok, why = proxy:forward(listeners[i], point.host, point.port)
+      ok, why = proxy:forward(fd, point.host, point.port)
     else
-      ok, why = proxy:listen(listeners[i], owners[point.purpose])
+      ok, why = proxy:listen(fd, owners[point.purpose])
     end
     if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
   end

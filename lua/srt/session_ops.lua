@@ -202,7 +202,8 @@ function ops.join(server, client)
 end
 
 function ops.listeners(server, client, message)
-  local fds = client.command and type(message.which) == "table" and client:take_fds(#message.which)
+  local sound = client.command and type(message.which) == "table" and math.type(message.pid) == "integer"
+  local fds = sound and client:take_fds(#message.which)
   local problem = not fds and "these are no listeners" or client.command:listen(message, fds)
   if not problem then return end
   server.tell(("%s: %s"):format(client.command and client.command:key() or "?", problem))
