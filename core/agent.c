@@ -273,8 +273,38 @@ static const char *who_needs_it(const struct plan *plan)
 			 "kernel,";
 }
 
-int agent_enter(const struct plan *plan, int *led, int agent,
-		struct failure *failure)
+static int filter_only(const struct sock_fprog *filter, struct failure *failure)
+{
+	int error = seccomp_install(filter);
+
+	return error ? failure_set(failure, -error,
+				   "cannot install the seccomp filter")
+		     : 0;
+}
+
+/*
+ * Filter and notified calls, as one program where that can be had: the kernel
+ * takes long over each.
+ */
+static int notify(const struct sock_fprog *filter,
+		  const struct sock_fprog *notified, int *listener,
+		  struct failure *failure)
+{
+	struct sock_fprog joined = { 0 };
+	int error = seccomp_join(filter, notified, &joined);
+
+	*listener = error ? error : notify_install(&joined);
+	free(joined.filter);
+	if (*listener >= 0)
+		return 0;
+	error = filter_only(filter, failure);
+	if (!error)
+		*listener = notify_install(notified);
+	return error;
+}
+
+int agent_enter(const struct plan *plan, const struct sock_fprog *filter,
+		int *led, int agent, struct failure *failure)
 {
 	bool leads = *led == LED_BY_AGENT;
 	bool needed = plan->guard.on || plan->sockets.on ||
@@ -285,12 +315,13 @@ int agent_enter(const struct plan *plan, int *led, int agent,
 	int error, answer;
 
 	if (agent < 0)
-		return 0;
+		return filter_only(filter, failure);
 	error = seccomp_get(notified->key, notified->rules, notified->count,
 			    &program, failure);
+	if (!error)
+		error = notify(filter, &program, &listener, failure);
 	if (error)
 		return error;
-	listener = notify_install(&program);
 	/* An old kernel, or somebody outside notifies already. */
 	if (listener < 0 && !needed) {
 		*led = leads ? listener : *led;

@@ -3,6 +3,8 @@
 #ifndef SRT_AGENT_H
 #define SRT_AGENT_H
 
+#include <linux/filter.h>
+
 #include "core/plan.h"
 #include "core/util.h"
 
@@ -53,15 +55,17 @@ bool agent_waits(const struct plan *plan, bool leads);
 void agent_wake(const struct plan *plan, int listener, int watch);
 
 /**
- * agent_enter() - have the agent serve this process from now on
+ * agent_enter() - put this process under the filter for good, and have the
+ * agent serve it from now on
  * Context: the process that will be the command, as the last thing before exec.
+ * @filter: of what is refused
  * @led: LED_BY_AGENT where it leads; set to -errno where it can't and the plan
  *	can do without
  * @agent: from agent_start(), or where the agent waits a socket to who takes
- *	the listener, in a message of one byte; taken over
+ *	the listener, in a message of one byte; taken over; -1 for none
  * Return: 0 or -errno, @failure filled.
  */
-int agent_enter(const struct plan *plan, int *led, int agent,
-		struct failure *failure);
+int agent_enter(const struct plan *plan, const struct sock_fprog *filter,
+		int *led, int agent, struct failure *failure);
 
 #endif

@@ -18,12 +18,13 @@ static int set_up(const struct plan *plan, int control, int setup,
 		  struct bare_agent *agent, struct confinement *confinement,
 		  struct failure *failure)
 {
-	int fd, error;
+	int error = setup_await(control, MESSAGE_GO, NULL, failure);
 
-	if (setup_await(setup, MESSAGE_GO, &fd))
-		return failure_set(failure, EPROTO, "unexpected message");
 	setup_close(plan, (const int[]){ control, setup }, 2);
-	error = setup_hold(plan, failure);
+	if (!error)
+		error = setup_await(setup, MESSAGE_GO, NULL, failure);
+	if (!error)
+		error = setup_hold(plan, failure);
 	if (!error)
 		error = setup_listen(plan, control, agent->ports, failure);
 	if (!error)

@@ -132,11 +132,8 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 	error = caps_keep(plan, plan->id.caps);
 	if (error)
 		return failure_set(failure, -error, "cannot drop capabilities");
-	error = seccomp_install(&confinement->filter);
-	if (error)
-		return failure_set(failure, -error,
-				   "cannot install the seccomp filter");
-	return agent_enter(plan, led, steal_fd(&agent), failure);
+	return agent_enter(plan, &confinement->filter, led, steal_fd(&agent),
+			   failure);
 }
 
 /* What the child works with, in memory that PID 1 sees as well. */
@@ -222,6 +219,8 @@ static pid_t clone_command(struct start *start)
 
 	if (!stack)
 		return -1;
+	/* Of a huge page all would be zeroed. */
+	(void)madvise(stack, STACK_SIZE, MADV_NOHUGEPAGE);
 	pid = clone(command_main, stack + STACK_SIZE,
 		    CLONE_VM | CLONE_VFORK | SIGCHLD, start);
 	(void)munmap(stack, STACK_SIZE);

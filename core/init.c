@@ -18,6 +18,7 @@
 #include "core/redirect.h"
 #include "core/remount.h"
 #include "core/system.h"
+#include "core/unreached.h"
 
 /*
  * kill(2) on a group reaches its members one after the other, so the host's
@@ -122,6 +123,16 @@ static int forward_due(struct init *init)
 	return (int)next;
 }
 
+static void tell_end(struct init *init, int status)
+{
+	bool counts = init->plan->watch.on && !init->plan->bare;
+	struct message message = { .kind = MESSAGE_ENDED,
+				   .value = status,
+				   .id = counts ? unreached_count() : 0 };
+
+	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
+}
+
 static void reap(struct init *init)
 {
 	/* Who is frozen has not stopped as far as anybody should know. */
@@ -137,7 +148,7 @@ static void reap(struct init *init)
 			continue;
 		}
 		if (init->command.report < 0)
-			tell(init, MESSAGE_ENDED, status);
+			tell_end(init, status);
 		leave(init, 0);
 	}
 }

@@ -265,7 +265,9 @@ static void stand_in(const struct janitor *janitor)
 	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
 				    (char *)state, NULL };
 
-	/* The host may wait for what we have to say: nothing more. */
+	/* The host waits for our last word, and claims the state file then. */
+	if (janitor->held.locks && janitor->held.state >= 0)
+		close(janitor->held.state);
 	(void)shutdown(janitor->host, SHUT_WR);
 	if (janitor->held.locks && state &&
 	    !await_order(janitor, MESSAGE_CLOSE))

@@ -12,8 +12,9 @@ enum message_kind {
 	MESSAGE_CLOSE, /* the host lives and does the rest */
 	/* janitor to PID 1 */
 	MESSAGE_MAPS, /* the maps of the user namespace are written */
-	/* host to janitor, janitor to PID 1 */
-	MESSAGE_GO, /* the plan is complete; to PID 1: carries the masks */
+	/* host to janitor and PID 1: the plan is complete; janitor to PID 1:
+	 * what it lists is there. Carries the masks */
+	MESSAGE_GO,
 	/* host to PID 1 */
 	MESSAGE_SIGNAL,	 /* @value: signal for the command */
 	MESSAGE_FREEZE,	 /* stop everything inside */
@@ -37,7 +38,8 @@ enum message_kind {
 	/* A name's protection was lost; @failure.text: the path */
 	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
 	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */
-	MESSAGE_ENDED,	     /* @value: its wait status */
+	/* @value: its wait status; @id: of unreached_count() */
+	MESSAGE_ENDED,
 };
 
 struct message {

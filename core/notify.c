@@ -32,7 +32,7 @@ int notify_install(const struct sock_fprog *program)
 {
 	int fd;
 
-	if (sys_missing("seccomp_notify"))
+	if (sys_missing("seccomp") || sys_missing("seccomp_notify"))
 		return -ENOSYS;
 	fd = install(program, SECCOMP_FILTER_FLAG_NEW_LISTENER |
 				      SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);

@@ -170,7 +170,7 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	inherited_note(shared);
 	error = fork_janitor(out, shared, failure);
 	if (error)
-		sandbox_close(out);
+		sandbox_reap(sandbox_close(out));
 	return error;
 }
 
@@ -182,7 +182,7 @@ static int prepare_bwrap(struct sandbox *sandbox, struct failure *failure)
 {
 	struct shared *shared = sandbox->shared;
 
-	sandbox_close(sandbox);
+	sandbox_reap(sandbox_close(sandbox));
 	sandbox->shared = shared;
 	identity_alone(&shared->plan.id);
 	return fork_janitor(sandbox, shared, failure);
@@ -196,6 +196,8 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 
 	if (!error)
 		error = order(sandbox, MESSAGE_GO);
+	/* PID 1 has work that does not wait for the janitor's. */
+	sandbox_order(sandbox, MESSAGE_GO);
 	if (!error)
 		error = take_listeners(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
@@ -285,19 +287,36 @@ void sandbox_finish(struct sandbox *sandbox)
 	sandbox->finishing = true;
 }
 
-void sandbox_close(struct sandbox *sandbox)
+/* It shuts its side when everything inside is dead and removed. */
+static void await_janitor(const struct sandbox *sandbox)
 {
+	struct message message;
+
+	while (sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
+			   NULL) > 0)
+		;
+}
+
+pid_t sandbox_close(struct sandbox *sandbox)
+{
+	pid_t janitor = sandbox->pid;
+
 	sandbox_finish(sandbox);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
-	if (sandbox->janitor >= 0)
+	if (sandbox->janitor >= 0) {
+		await_janitor(sandbox);
 		close(sandbox->janitor);
-	/* The janitor ends when everything inside is dead and removed. */
-	if (sandbox->pid > 0)
-		while (waitpid(sandbox->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	}
 	for (size_t i = 0; i < sandbox->listener_count; i++)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);
 	*sandbox = (struct sandbox){ .janitor = -1, .control = -1 };
+	return janitor;
+}
+
+void sandbox_reap(pid_t janitor)
+{
+	while (janitor > 0 && waitpid(janitor, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -93,7 +93,12 @@ void sandbox_finish(struct sandbox *sandbox);
 /**
  * sandbox_close() - end everything inside, wait until it is gone, and remove
  * what was made on the host
+ *
+ * Return: the janitor, which is still on its way out, for sandbox_reap(); or 0.
  */
-void sandbox_close(struct sandbox *sandbox);
+pid_t sandbox_close(struct sandbox *sandbox);
+
+/** sandbox_reap() - wait for a janitor that has nothing left to do, or for 0 */
+void sandbox_reap(pid_t janitor);
 
 #endif

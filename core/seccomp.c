@@ -208,6 +208,31 @@ int seccomp_refusals(const struct notified *notified, struct sock_fprog *out,
 	return seccomp_build(rules, count, 0, out, failure);
 }
 
+int seccomp_join(const struct sock_fprog *first,
+		 const struct sock_fprog *second, struct sock_fprog *out)
+{
+	static const uint16_t allows = BPF_RET | BPF_K,
+			      jumps = BPF_JMP | BPF_JA;
+	unsigned int length = (unsigned int)first->len + second->len;
+	struct sock_filter *code;
+
+	if (length > BPF_MAXINSNS)
+		return -E2BIG;
+	code = malloc(length * sizeof(*code));
+	if (!code)
+		return -ENOMEM;
+	memcpy(code, first->filter, first->len * sizeof(*code));
+	memcpy(code + first->len, second->filter, second->len * sizeof(*code));
+	/* Jumps lead forward only, from the instruction behind them. */
+	for (unsigned int i = 0; i < first->len; i++)
+		if (code[i].code == allows && code[i].k == SECCOMP_RET_ALLOW)
+			code[i] = (struct sock_filter)BPF_STMT(
+				jumps, first->len - i - 1);
+	*out = (struct sock_fprog){ .len = (unsigned short)length,
+				    .filter = code };
+	return 0;
+}
+
 int seccomp_install(const struct sock_fprog *program)
 {
 	if (sys_missing("seccomp"))

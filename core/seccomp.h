@@ -71,6 +71,18 @@ int seccomp_refusals(const struct notified *notified, struct sock_fprog *out,
 		     struct failure *failure);
 
 /**
+ * seccomp_join() - one program that answers as two together would
+ *
+ * What @first allows is @second's to answer; what else @first answers stands,
+ * as it would by seccomp(2)'s order of answers: it may refuse and kill, and
+ * @second notifies or refuses.
+ * @out: program; @out->filter is owned by the caller (free)
+ * Return: 0, -ENOMEM, or -E2BIG where it would be too long.
+ */
+int seccomp_join(const struct sock_fprog *first,
+		 const struct sock_fprog *second, struct sock_fprog *out);
+
+/**
  * seccomp_eval() - what a program answers to a call
  *
  * Of BPF it knows what libseccomp writes; it refuses (EPERM) by anything else.

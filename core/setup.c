@@ -64,17 +64,21 @@ void setup_close(const struct plan *plan, const int *own, size_t count)
 	sys_close_all_but(3, keep, count);
 }
 
-int setup_await(int setup, enum message_kind kind, int *fd)
+int setup_await(int from, enum message_kind kind, int *fd,
+		struct failure *failure)
 {
 	struct message message;
-	size_t count = 1;
+	size_t count = fd ? 1 : 0;
 
-	*fd = -1;
-	/* The janitor gave up, and has said why: so do we. */
-	if (sys_receive(setup, &message, sizeof(message), fd, &count) !=
-	    sizeof(message))
+	if (fd)
+		*fd = -1;
+	/* The janitor or the host gave up, and has said why: so do we. */
+	if (sys_receive(from, &message, sizeof(message), fd,
+			fd ? &count : NULL) != sizeof(message))
 		_exit(1);
-	return message.kind == kind ? 0 : -EPROTO;
+	return message.kind == kind
+		       ? 0
+		       : failure_set(failure, EPROTO, "unexpected message");
 }
 
 /* Without IPv6; or who has a socket can't be told, and reports do without. */
@@ -211,14 +215,14 @@ static int make_watch(const struct plan *plan, const struct mounts *mounts,
 int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
 		struct failure *failure)
 {
-	int fd, error = network_up();
+	int error = network_up();
 
 	if (error)
 		return failure_set(failure, -error,
 				   "cannot bring up the loopback interface");
 	error = mounts_begin(mounts, failure);
-	if (!error && setup_await(setup, MESSAGE_MAPS, &fd))
-		error = failure_set(failure, EPROTO, "unexpected message");
+	if (!error)
+		error = setup_await(setup, MESSAGE_MAPS, NULL, failure);
 	return error ? error : mounts_own(mounts, plan, failure);
 }
 
@@ -255,14 +259,14 @@ static int set_up(const struct shared *shared, int control, int setup,
 		return error;
 	}
 	/* The plan is complete from here on. */
-	if (setup_await(setup, MESSAGE_GO, &masks))
-		return failure_set(failure, EPROTO, "unexpected message");
+	error = setup_await(control, MESSAGE_GO, NULL, failure);
 	setup_close(plan,
-		    (const int[]){ control, setup, masks, mounts.old_root,
+		    (const int[]){ control, setup, mounts.old_root,
 				   mounts.new_root,
 				   made ? plan->bwrap.state : -1 },
-		    6);
-	error = made ? 0 : setup_hold(plan, failure);
+		    5);
+	if (!error && !made)
+		error = setup_hold(plan, failure);
 	if (!error)
 		error = redirect(&plan->redirect, &confinement->led, failure);
 	if (!error)
@@ -270,6 +274,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = make_watch(plan, &mounts, control, &confinement->watch,
 				   failure);
+	if (!error)
+		error = setup_await(setup, MESSAGE_GO, &masks, failure);
 	if (!error && made)
 		error = bwrap_root(plan, &mounts.masks, failure);
 	else if (!error)

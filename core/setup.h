@@ -54,11 +54,13 @@ _Noreturn void setup_fail(int control, int error,
 void setup_close(const struct plan *plan, const int *own, size_t count);
 
 /**
- * setup_await() - wait for a message of the janitor's
- * @fd: the descriptor it carries, or -1
- * Return: 0 or -EPROTO; ends the process where the janitor gave up.
+ * setup_await() - wait for a message of the janitor's or the host's
+ * @fd: the descriptor it carries, or -1; NULL where it carries none
+ * Return: 0, or -EPROTO with @failure filled; ends the process where the other
+ * side gave up.
  */
-int setup_await(int setup, enum message_kind kind, int *fd);
+int setup_await(int from, enum message_kind kind, int *fd,
+		struct failure *failure);
 
 /**
  * setup_listen() - make the plan's listeners and send them to the host

@@ -37,7 +37,7 @@ static void put_end(const struct sockaddr *end, uint16_t *port, void *address)
 		memcpy(address, &v6->sin6_addr, sizeof(v6->sin6_addr));
 }
 
-static struct question ask_about(const struct sockaddr *local,
+static struct question ask_about(int protocol, const struct sockaddr *local,
 				 const struct sockaddr *remote)
 {
 	struct question question = {
@@ -45,28 +45,37 @@ static struct question ask_about(const struct sockaddr *local,
 			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			  .nlmsg_flags = NLM_F_REQUEST },
 		.about = { .sdiag_family = (uint8_t)local->sa_family,
-			   .sdiag_protocol = IPPROTO_TCP,
+			   .sdiag_protocol = (uint8_t)protocol,
 			   .idiag_states = ~0U,
 			   .id.idiag_cookie = { INET_DIAG_NOCOOKIE,
 						INET_DIAG_NOCOOKIE } },
 	};
 	struct inet_diag_sockid *id = &question.about.id;
 
+	/* Of UDP the kernel wants to know who gets what @remote has sent. */
+	if (protocol == IPPROTO_UDP) {
+		const struct sockaddr *sender = remote;
+
+		remote = local;
+		local = sender;
+	}
 	put_end(local, &id->idiag_sport, id->idiag_src);
 	put_end(remote, &id->idiag_dport, id->idiag_dst);
 	return question;
 }
 
 /*
- * Where there is no such connection the kernel tells of who listens there. A
- * socket that was closed, and still has something to send, has no inode.
+ * Where there is no such connection the kernel tells of who listens there: its
+ * port is what was asked about, for UDP as the receiver's. A socket that was
+ * closed, and still has something to send, has no inode.
  */
-static int read_answer(const void *bytes, size_t size, uint16_t remote_port,
-		       uint64_t *inode)
+static int read_answer(const void *bytes, size_t size,
+		       const struct inet_diag_req_v2 *about, uint64_t *inode)
 {
 	const struct nlmsghdr *head = bytes;
 	struct inet_diag_msg message;
 	struct nlmsgerr failure;
+	uint16_t port;
 
 	if (size < sizeof(*head) + sizeof(failure))
 		return -EPROTO;
@@ -78,16 +87,18 @@ static int read_answer(const void *bytes, size_t size, uint16_t remote_port,
 	    size < sizeof(*head) + sizeof(message))
 		return -EPROTO;
 	memcpy(&message, head + 1, sizeof(message));
-	if (message.id.idiag_dport != remote_port || !message.idiag_inode)
+	port = about->sdiag_protocol == IPPROTO_UDP ? message.id.idiag_sport
+						    : message.id.idiag_dport;
+	if (port != about->id.idiag_dport || !message.idiag_inode)
 		return -ENOENT;
 	*inode = message.idiag_inode;
 	return 0;
 }
 
-int socket_inode_find(int diag, const struct sockaddr *local,
+int socket_inode_find(int diag, int protocol, const struct sockaddr *local,
 		      const struct sockaddr *remote, uint64_t *inode)
 {
-	struct question question = ask_about(local, remote);
+	struct question question = ask_about(protocol, local, remote);
 	_Alignas(8) unsigned char answer[4096];
 	ssize_t size;
 
@@ -96,6 +107,6 @@ int socket_inode_find(int diag, const struct sockaddr *local,
 	/* The kernel has answered when send(2) returns. */
 	size = recv(diag, answer, sizeof(answer), MSG_DONTWAIT);
 	return size < 0 ? -errno
-			: read_answer(answer, (size_t)size,
-				      question.about.id.idiag_dport, inode);
+			: read_answer(answer, (size_t)size, &question.about,
+				      inode);
 }

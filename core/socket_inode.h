@@ -16,15 +16,17 @@
 int socket_inode_open(void);
 
 /**
- * socket_inode_find() - the inode of a TCP socket, as its descriptors show it
+ * socket_inode_find() - the inode of a socket, as its descriptors show it
  *
  * One question and one answer (sock_diag(7)), however many sockets there are.
  * @diag: of socket_inode_open()
+ * @protocol: IPPROTO_TCP, or IPPROTO_UDP: then the socket may be connected to
+ *	@remote, or to nobody
  * @local, @remote: of that socket, of one family
  * @inode: never 0
  * Return: 0, or -errno, -ENOENT where nobody has it open any more.
  */
-int socket_inode_find(int diag, const struct sockaddr *local,
+int socket_inode_find(int diag, int protocol, const struct sockaddr *local,
 		      const struct sockaddr *remote, uint64_t *inode);
 
 #endif

@@ -136,6 +136,7 @@ static void on_message(struct supervisor *s, const struct message *message)
 		break;
 	case MESSAGE_ENDED:
 		s->outcome->kind = OUTCOME_ENDED;
+		s->outcome->unreached = message->id;
 		break;
 	default:
 		return;

@@ -35,6 +35,7 @@ struct notice {
  * struct outcome - how a run ended
  * @notices: the first paths of that kind
  * @more_notices: there was no room for another path
+ * @unreached: of unreached_count()
  */
 struct outcome {
 	enum outcome_kind kind;
@@ -43,6 +44,7 @@ struct outcome {
 	struct notice notices[OUTCOME_NOTICES];
 	size_t notice_count;
 	bool more_notices;
+	uint32_t unreached;
 };
 
 /**

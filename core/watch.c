@@ -152,6 +152,17 @@ static void name_program(const struct guard *guard,
 	message->exe[size < 0 ? 0 : size] = '\0';
 }
 
+/*
+ * Whose call it is; false where it waits no more: its id may then have been
+ * another's already when path or program were read by it. Nothing was done.
+ */
+static bool attribute(const struct guard *guard, struct watch_message *message)
+{
+	message->pid = guard->view.thread;
+	name_program(guard, message);
+	return notify_valid(&guard->notify);
+}
+
 /* Answers in time go before records, but for learning. */
 static void tell(struct guard *guard, struct watch_message *message)
 {
@@ -160,10 +171,8 @@ static void tell(struct guard *guard, struct watch_message *message)
 	bool sent;
 
 	watch->said = true;
-	if (was_told(watch, message, now))
+	if (!attribute(guard, message) || was_told(watch, message, now))
 		return;
-	message->pid = guard->view.thread;
-	name_program(guard, message);
 	sent = send_soon(watch, message, now);
 	if (!sent)
 		watch->lost += message->count;
@@ -233,9 +242,7 @@ static bool ask(struct guard *guard, struct watch_message *message)
 		return false;
 	message->kind = WATCH_ASK;
 	message->id = request->id;
-	message->pid = guard->view.thread;
-	name_program(guard, message);
-	if (!send(watch, message))
+	if (!attribute(guard, message) || !send(watch, message))
 		return false;
 	watch->waiting[watch->waiting_count++] = *request;
 	return true;

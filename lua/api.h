@@ -29,6 +29,7 @@ int luaopen_srt_c_tidy(lua_State *L);
 int luaopen_srt_c_secret(lua_State *L);
 int luaopen_srt_c_channel(lua_State *L);
 int luaopen_srt_c_journal(lua_State *L);
+int luaopen_srt_c_interrupt(lua_State *L);
 int luaopen_srt_c_task(lua_State *L);
 
 /** The caller's signals and limits, noted before anything changed them. */
@@ -66,7 +67,10 @@ void api_proxy_keep(lua_State *L, int proxy, int value);
  */
 void host_fork(void);
 
-/** host_join() - end what host_fork() made, where nobody asked for it */
+/**
+ * host_join() - end what host_fork() made, where nobody asked for it, and wait
+ * for what was closed
+ */
 void host_join(void);
 
 struct questions;

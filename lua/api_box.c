@@ -2,11 +2,15 @@
 /*
  * The host-state table srt.c.box.
  *
- *	box.new{root=, facts=, preset=, log=, limits=}	box, or nil, message
+ *	box.new{root=, facts=, preset=, log=, limits=,
+ *		ask=}		box, or nil, message
  *	box.isfn(v)		is v a policy's function?
+ *	box.body(text, most), b:clock(), b:cover(), b:covered(), b:lines():
+ *				lua/api_box_test.c
  *	b:load(path)		value, or nil, {message, kind, file, line,
  *				traceback}
  *	b:loadpreset(name)	the same
+ *	b:chunk(text, name)	the same for a text, in the budget of a load
  *	b:call(fn, kind, ...)	true, v1, v2; or false, message, kind of error
  *	b:files()		sorted real paths of what the policy read
  *	b:limits{...}		changes some of the limits
@@ -26,6 +30,7 @@
 #include <string.h>
 
 #include "lua/api.h"
+#include "lua/api_box_test.h"
 #include "lua/box.h"
 #include "lua/box_copy.h"
 #include "lua/box_env.h"
@@ -36,8 +41,6 @@
 #include "lua/box_view.h"
 #include "lua/box_wait.h"
 #include "lua/box_watch.h"
-
-#define BOX "srt.box"
 
 static struct box *check_idle(lua_State *L)
 {
@@ -83,7 +86,8 @@ static void push_error_message(lua_State *L, const struct box_task *task)
 				(int)((task->ref ? b->limits.memory
 						 : b->limits.load_memory) /
 				      1024));
-	else if (task->fault == BOX_BUDGET && !strstr(text, " spent"))
+	else if (task->fault == BOX_BUDGET && b->spent != BOX_SPENT_PATIENCE &&
+		 !strstr(text, " spent"))
 		lua_pushliteral(L, "the policy's budget is spent");
 	else
 		lua_pushstring(L, text);
@@ -194,6 +198,22 @@ static int api_load(lua_State *L)
 	free(data);
 	if (err)
 		return io_failed(L, path, err);
+	if (!task.done)
+		return load_failed(L, &task);
+	push_results(L, &task);
+	return 1;
+}
+
+/* chunk(text, name); the name is shown as it is, so it is no file's */
+static int api_chunk(lua_State *L)
+{
+	struct box_task task = { .box = check_idle(L), .results = 1 };
+
+	task.source = luaL_checklstring(L, 2, &task.size);
+	lua_pushfstring(L, "=%s", luaL_checkstring(L, 3));
+	lua_replace(L, 3);
+	task.chunk_name = lua_tostring(L, 3);
+	run(L, &task);
 	if (!task.done)
 		return load_failed(L, &task);
 	push_results(L, &task);
@@ -567,8 +587,8 @@ static bool make(lua_State *L, struct box *b)
 /* The options at 1; leaves the box at 1, the options at 2, the facts at 3. */
 static struct box *take_options(lua_State *L)
 {
-	static const char *const known[] = { "root", "facts",  "preset",
-					     "log",  "limits", NULL };
+	static const char *const known[] = { "root",   "facts", "preset", "log",
+					     "limits", "ask",	NULL };
 	struct box *b;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
@@ -593,6 +613,8 @@ static struct box *take_options(lua_State *L)
 	lua_setiuservalue(L, 1, BOX_UV_PRESET);
 	lua_getfield(L, 2, "log");
 	lua_setiuservalue(L, 1, BOX_UV_LOG);
+	b->asks = lua_getfield(L, 2, "ask") != LUA_TNIL;
+	lua_setiuservalue(L, 1, BOX_UV_ASK);
 	box_subject_names(L);
 	lua_setiuservalue(L, 1, BOX_UV_NAMES);
 	if (lua_getfield(L, 2, "limits") == LUA_TNIL)
@@ -625,18 +647,19 @@ static int api_new(lua_State *L)
 int luaopen_srt_c_box(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
+		{ "body", api_box_body },
 		{ "isfn", api_isfn },
 		{ "new", api_new },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
-		{ "asker", api_asker }, { "call", api_call },
-		{ "close", api_close }, { "files", api_files },
-		{ "hide", api_hide },	{ "limits", api_limits },
-		{ "load", api_load },	{ "loadpreset", api_loadpreset },
-		{ "stats", api_stats }, { "where", api_where },
-		{ "__gc", api_close },	{ "__close", api_close },
-		{ NULL, NULL },
+		{ "asker", api_asker },		  { "call", api_call },
+		{ "chunk", api_chunk },		  { "close", api_close },
+		{ "files", api_files },		  { "hide", api_hide },
+		{ "limits", api_limits },	  { "load", api_load },
+		{ "loadpreset", api_loadpreset }, { "stats", api_stats },
+		{ "where", api_where },		  { "__gc", api_close },
+		{ "__close", api_close },	  { NULL, NULL },
 	};
 
 	luaL_newmetatable(L, BOX_FN);
@@ -644,6 +667,7 @@ int luaopen_srt_c_box(lua_State *L)
 	lua_setfield(L, -2, "__gc");
 	luaL_newmetatable(L, BOX);
 	luaL_setfuncs(L, methods, 0);
+	api_box_test_methods(L);
 	lua_pushvalue(L, -1);
 	lua_setfield(L, -2, "__index");
 	lua_pushboolean(L, 0);

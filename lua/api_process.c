@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.process: whose connection is it? See api_process.md. */
 #include <lauxlib.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 
 #include "core/owner.h"
@@ -10,15 +11,16 @@
 #include "lua/process.h"
 #include "proxy/proxy.h"
 
-static struct owner *look_for(const struct process_finder *finder,
-			      const struct proxy_ends *ends)
+static struct owner *look_for(const struct process_finder *finder, int protocol,
+			      const struct sockaddr_storage *local,
+			      const struct sockaddr_storage *remote)
 {
 	uint64_t inode;
 
 	if (finder->diag < 0 ||
-	    socket_inode_find(finder->diag,
-			      (const struct sockaddr *)&ends->local,
-			      (const struct sockaddr *)&ends->remote, &inode))
+	    socket_inode_find(finder->diag, protocol,
+			      (const struct sockaddr *)local,
+			      (const struct sockaddr *)remote, &inode))
 		return NULL;
 	return owner_find(finder->init, inode);
 }
@@ -31,7 +33,8 @@ static const struct owner *owner_of(const struct process_source *source)
 	if (!proxy_ends(source->ask, &ends))
 		return NULL;
 	if (!*ends.kept)
-		*ends.kept = look_for(source->finder, &ends);
+		*ends.kept = look_for(source->finder, IPPROTO_TCP, &ends.local,
+				      &ends.remote);
 	if (!*ends.kept)
 		*ends.kept = calloc(1, sizeof(struct owner));
 	return *ends.kept;
@@ -50,10 +53,8 @@ static void push_one(lua_State *L, const struct owner_process *process)
 	lua_setfield(L, -2, "exe");
 }
 
-void process_push(lua_State *L, const struct process_source *source)
+static void push_owner(lua_State *L, const struct owner *owner)
 {
-	const struct owner *owner = source ? owner_of(source) : NULL;
-
 	luaL_checkstack(L, 4, NULL);
 	if (!owner || !owner->count) {
 		lua_pushnil(L);
@@ -66,6 +67,36 @@ void process_push(lua_State *L, const struct process_source *source)
 		lua_rawseti(L, -2, (lua_Integer)i);
 	}
 	lua_setfield(L, -2, "parents");
+}
+
+void process_push(lua_State *L, const struct process_source *source)
+{
+	push_owner(L, source ? owner_of(source) : NULL);
+}
+
+/* asker(who) -> {pid=, hostPid=, exe=} or nil */
+static int process_lua_asker(lua_State *L)
+{
+	const struct process_asker *who;
+	const struct proxy_asker *asker;
+	struct owner *owner;
+	struct owner_process first;
+
+	luaL_checktype(L, 1, LUA_TLIGHTUSERDATA);
+	who = lua_touserdata(L, 1);
+	asker = who->asker;
+	owner = look_for(who->finder,
+			 asker->datagrams ? IPPROTO_UDP : IPPROTO_TCP,
+			 &asker->local, &asker->remote);
+	if (!owner || !owner->count) {
+		free(owner);
+		lua_pushnil(L);
+		return 1;
+	}
+	first = owner->chain[0];
+	free(owner);
+	push_one(L, &first);
+	return 1;
 }
 
 /* of(question.process) -> table or nil */
@@ -92,6 +123,7 @@ static int process_lua_find(lua_State *L)
 int luaopen_srt_c_process(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
+		{ "asker", process_lua_asker },
 		{ "find", process_lua_find },
 		{ "of", process_lua_of },
 		{ NULL, NULL },

@@ -9,6 +9,7 @@
 #include "core/redirect.h"
 #include "core/sandbox.h"
 #include "lua/api.h"
+#include "lua/process.h"
 #include "proxy/proxy.h"
 
 /* Of the registry: from the address of a struct resolving to its userdata */
@@ -19,31 +20,37 @@ struct resolving {
 	lua_State *L;
 	struct sandbox *sandbox; /* NULL: another process's */
 	struct proxy *proxy;
+	const struct process_finder *finder;
 	char reason[300];
 };
 
 struct name_question {
 	const struct resolving *resolving;
 	const char *name;
+	struct process_asker who;
 };
 
 /* Protected: (question) -> reason or nil */
 static int refuse_lua(lua_State *L)
 {
-	const struct name_question *question = lua_touserdata(L, 1);
+	struct name_question *question = lua_touserdata(L, 1);
 
 	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
 	lua_rawgetp(L, -1, question->resolving);
 	lua_getiuservalue(L, -1, 1);
 	lua_pushstring(L, question->name);
-	lua_call(L, 1, 1); /* protected */
+	lua_pushlightuserdata(L, &question->who);
+	lua_call(L, 2, 1); /* protected */
 	return 1;
 }
 
-static const char *on_refuse(void *context, const char *name)
+static const char *on_refuse(void *context, const char *name,
+			     const struct proxy_asker *asker)
 {
 	struct resolving *resolving = context;
-	struct name_question question = { resolving, name };
+	struct name_question question = { resolving,
+					  name,
+					  { resolving->finder, asker } };
 	lua_State *L = resolving->L;
 	int top = lua_gettop(L);
 	const char *reason;
@@ -110,7 +117,9 @@ static int redirect_lua_resolve(lua_State *L)
 
 	luaL_checktype(L, 6, LUA_TFUNCTION);
 	resolving = lua_newuserdatauv(L, sizeof(*resolving), 1);
-	*resolving = (struct resolving){ .sandbox = sandbox, .proxy = proxy };
+	*resolving = (struct resolving){ .sandbox = sandbox,
+					 .proxy = proxy,
+					 .finder = api_proxy_finder(L, 2) };
 	lua_pushvalue(L, 6);
 	lua_setiuservalue(L, -2, 1);
 	api_proxy_keep(L, 2, -1);

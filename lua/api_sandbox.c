@@ -51,10 +51,24 @@ void host_fork(void)
 	(void)prepare(&early, false, &early_failure);
 }
 
+/* Of the sandbox that was closed last; its end takes as long as a fork. */
+static pid_t leaving;
+
+static void end(struct sandbox *sandbox)
+{
+	pid_t janitor = sandbox_close(sandbox);
+
+	if (!janitor)
+		return;
+	sandbox_reap(leaving);
+	leaving = janitor;
+}
+
 void host_join(void)
 {
 	if (early.shared)
-		sandbox_close(&early.sandbox);
+		end(&early.sandbox);
+	sandbox_reap(leaving);
 }
 
 struct sandbox *api_sandbox(lua_State *L, int index)
@@ -266,7 +280,8 @@ static int supervise(lua_State *L, struct object *object,
 
 /*
  * sandbox:run() -> "exit", status | "signal", number | "notrun", errno |
- * "failed", message; and notices. Lua collects garbage from soon after on.
+ * "failed", message; then notices, and attempts to leave the network that the
+ * kernel counted. Lua collects garbage from soon after on.
  */
 static int sandbox_lua_run(lua_State *L)
 {
@@ -284,7 +299,8 @@ static int sandbox_lua_run(lua_State *L)
 	}
 	push_outcome(L, &outcome);
 	push_notices(L, &outcome);
-	return 3;
+	lua_pushinteger(L, outcome.unreached);
+	return 4;
 }
 
 struct questions *api_questions(lua_State *L, int index)
@@ -316,7 +332,7 @@ static int sandbox_lua_close(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 
-	sandbox_close(&object->sandbox);
+	end(&object->sandbox);
 	return 0;
 }
 

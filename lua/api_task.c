@@ -105,6 +105,18 @@ static int task_lua_stop(lua_State *L)
 	return 0;
 }
 
+/* turn() -> true where something happened or may yet; false: nothing can */
+static int task_lua_turn(lua_State *L)
+{
+	uv_loop_t *loop = uv_default_loop();
+	bool alive = loop && uv_loop_alive(loop);
+
+	if (alive)
+		uv_run(loop, UV_RUN_ONCE);
+	lua_pushboolean(L, alive);
+	return 1;
+}
+
 /* hold(): wait() is to come */
 static int task_lua_hold(lua_State *L)
 {
@@ -142,9 +154,13 @@ static int task_lua_rouse(lua_State *L)
 int luaopen_srt_c_task(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "start", task_lua_start }, { "stop", task_lua_stop },
-		{ "hold", task_lua_hold },   { "wait", task_lua_wait },
-		{ "rouse", task_lua_rouse }, { NULL, NULL },
+		{ "start", task_lua_start },
+		{ "stop", task_lua_stop },
+		{ "turn", task_lua_turn },
+		{ "hold", task_lua_hold },
+		{ "wait", task_lua_wait },
+		{ "rouse", task_lua_rouse },
+		{ NULL, NULL },
 	};
 	struct task_list *list;
 

@@ -125,6 +125,15 @@ static int tidy_lua_put(lua_State *L)
 				     (mode_t)luaL_checkinteger(L, 3)));
 }
 
+static int tidy_lua_replace(lua_State *L)
+{
+	const char *path = check_path(L, 1);
+	size_t size;
+	const char *text = luaL_checklstring(L, 2, &size);
+
+	return answer(L, aside_replace(path, text, size));
+}
+
 static int tidy_lua_open(lua_State *L)
 {
 	int mode = aside_open_up(check_path(L, 1),
@@ -139,12 +148,19 @@ static int tidy_lua_open(lua_State *L)
 int luaopen_srt_c_tidy(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "create", tidy_lua_create }, { "claim", tidy_lua_claim },
-		{ "close", tidy_lua_close },   { "unlink", tidy_lua_unlink },
-		{ "mkdir", tidy_lua_mkdir },   { "rmdir", tidy_lua_rmdir },
-		{ "place", tidy_lua_place },   { "tree", tidy_lua_tree },
-		{ "aside", tidy_lua_aside },   { "put", tidy_lua_put },
-		{ "open", tidy_lua_open },     { NULL, NULL },
+		{ "create", tidy_lua_create },
+		{ "claim", tidy_lua_claim },
+		{ "close", tidy_lua_close },
+		{ "unlink", tidy_lua_unlink },
+		{ "mkdir", tidy_lua_mkdir },
+		{ "rmdir", tidy_lua_rmdir },
+		{ "place", tidy_lua_place },
+		{ "tree", tidy_lua_tree },
+		{ "aside", tidy_lua_aside },
+		{ "put", tidy_lua_put },
+		{ "open", tidy_lua_open },
+		{ "replace", tidy_lua_replace },
+		{ NULL, NULL },
 	};
 
 	luaL_newlib(L, functions);

@@ -18,6 +18,7 @@ struct box_fn {
 	int ref;
 };
 
+#define BOX "srt.box" /* the host's userdata of a box */
 #define BOX_FN "srt.box.fn"
 
 /**

@@ -6,6 +6,7 @@
 #include <lualib.h>
 #include <string.h>
 
+#include "lua/box_host.h"
 #include "lua/box_require.h"
 #include "lua/box_srt.h"
 #include "lua/box_state.h"
@@ -233,6 +234,11 @@ void box_env_open(lua_State *B)
 	add_base(B);
 	add_library(B, "math", luaopen_math, math_picks);
 	add_library(B, "os", luaopen_os, os_picks);
+	if (box_host_asked(B)) {
+		lua_getfield(B, -1, "os");
+		box_time_open(B);
+		lua_pop(B, 1);
+	}
 	add_library(B, "utf8", luaopen_utf8, utf8_picks);
 	box_string_open(B);
 	lua_setfield(B, -2, "string");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lua/box_host.h"
 #include "lua/box_lookup.h"
 #include "lua/box_path.h"
 #include "lua/box_state.h"
@@ -351,6 +352,8 @@ int box_query(lua_State *B)
 		      "must be more than 0, and 3600 at most");
 	box_charge_bytes(B, size);
 	lua_settop(B, 2);
+	if (box_host_asked(B))
+		return box_host_instead(B, op.name);
 	take_target(B);
 	lua_pushliteral(B, "\n");
 	lua_concat(B, 2);

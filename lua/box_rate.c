@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "lua/box_host.h"
 #include "lua/box_srt.h"
 #include "lua/box_state.h"
 
@@ -17,14 +18,6 @@
 struct bucket {
 	double tokens, at, most, speed;
 };
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static double tokens_at(const struct bucket *bucket, double now)
 {
@@ -78,7 +71,7 @@ static int srt_rate(lua_State *B)
 {
 	lua_Number n, period;
 	struct bucket *bucket;
-	double now = seconds();
+	double now = box_time(box_of(B), CLOCK_MONOTONIC);
 
 	luaL_checkstring(B, 1);
 	n = luaL_checknumber(B, 2);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lua/box_host.h"
 #include "lua/box_lookup.h"
 #include "lua/box_state.h"
 #include "lua/box_wait.h"
@@ -105,5 +106,7 @@ int box_resolve(lua_State *B)
 		luaL_argcheck(B, name[i] > ' ' && name[i] < 0x7f, 1,
 			      "no name of a host");
 	lua_settop(B, 1);
+	if (box_host_asked(B))
+		return box_host_instead(B, op.name);
 	return box_wait(B, &op);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "core/glob.h"
+#include "lua/box_host.h"
 #include "lua/box_secret.h"
 #include "lua/box_state.h"
 #include "lua/box_view.h"
@@ -35,11 +36,7 @@ static int srt_match(lua_State *B)
 /* srt.now() */
 static int srt_now(lua_State *B)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	lua_pushnumber(B,
-		       (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / 1e9);
+	lua_pushnumber(B, box_time(box_of(B), CLOCK_REALTIME));
 	return 1;
 }
 

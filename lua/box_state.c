@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lua/arena.h"
+#include "lua/box_cover.h"
 #include "lua/box_wait.h"
 #include "lua/box_watch.h"
 
@@ -90,6 +91,7 @@ int box_open(struct box *b)
 void box_close(struct box *b)
 {
 	box_wait_close(b);
+	box_cover_free(b);
 	if (b->L)
 		lua_close(b->L);
 	b->L = NULL;
@@ -177,7 +179,9 @@ void box_leave(struct box *b)
 void box_arm(struct box *b, lua_State *thread)
 {
 	b->running = thread;
-	lua_sethook(thread, box_hook, LUA_MASKCOUNT, b->hook_count);
+	lua_sethook(thread, box_hook,
+		    LUA_MASKCOUNT | (b->cover ? LUA_MASKLINE : 0),
+		    b->hook_count);
 	/* It may have expired just before this thread was the running one. */
 	if (b->expired)
 		lua_sethook(thread, box_hook, LUA_MASKCOUNT, 1);
@@ -192,7 +196,9 @@ static int stop_at(lua_State *B, int level)
 	b->hook_count = 1;
 	lua_sethook(B, box_hook, LUA_MASKCOUNT, 1);
 	luaL_where(B, level);
-	if (b->spent == BOX_SPENT_TIME)
+	if (b->spent == BOX_SPENT_PATIENCE)
+		lua_pushliteral(B, "interrupted");
+	else if (b->spent == BOX_SPENT_TIME)
 		lua_pushliteral(B, "processor time spent");
 	else
 		lua_pushfstring(B, "budget of %I instructions spent",
@@ -208,7 +214,8 @@ static bool pay(struct box *b, uint64_t units)
 	if (b->left > INT64_MIN / 2)
 		b->left -= (int64_t)units;
 	if (b->expired)
-		b->spent = BOX_SPENT_TIME;
+		b->spent = b->expired == BOX_INTERRUPTED ? BOX_SPENT_PATIENCE
+							 : BOX_SPENT_TIME;
 	else if (b->left < 0 && !b->spent)
 		b->spent = BOX_SPENT_INSTRUCTIONS;
 	return !b->spent;
@@ -223,8 +230,9 @@ void box_hook(lua_State *B, lua_Debug *ar)
 {
 	struct box *b = box_of(B);
 
-	(void)ar;
-	if (!pay(b, (uint64_t)b->hook_count))
+	if (ar->event == LUA_HOOKLINE)
+		box_cover_line(B, ar);
+	else if (!pay(b, (uint64_t)b->hook_count))
 		stop_at(B, 0);
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+struct box_cover;
 struct box_wait;
 struct questions;
 
@@ -28,7 +29,10 @@ enum box_spent {
 	BOX_NOT_SPENT,
 	BOX_SPENT_INSTRUCTIONS,
 	BOX_SPENT_TIME,
+	BOX_SPENT_PATIENCE,
 };
+
+#define BOX_INTERRUPTED 2 /* what box.expired is then */
 
 /**
  * struct box_limits - budgets of one box
@@ -61,13 +65,16 @@ struct box_limits {
  * @left: instructions left of @granted
  * @hook_count: instructions between two hooks
  * @pcalls: how deep they are nested now
- * @expired: set by the watchdog's signal
+ * @expired: set by the watchdog's signal; BOX_INTERRUPTED by the user's
  * @serial: of the last run; @live of the one that goes on, or 0. Read-only
  *	objects of another run are over.
  * @may_wait: the host thread of this run can be suspended
  * @wait: the run was suspended before; NULL where it was not
  * @waits, @wait_count: the calls that are suspended, or were
  * @questions: borrowed; where srt.ask asks, or NULL
+ * @asks: the host is asked in the place of the world (lua/box_host.h)
+ * @clocked: time stands at @now, in seconds since 1970
+ * @cover: owned; which lines were run, or NULL
  * @root: O_PATH descriptor of @root_path, or -1
  * @files, @file_count: sorted real paths of what the policy read; owned
  */
@@ -87,6 +94,9 @@ struct box {
 	LIST_HEAD(box_wait_list, box_wait) waits;
 	unsigned int wait_count;
 	struct questions *questions;
+	bool asks, clocked;
+	double now;
+	struct box_cover *cover;
 	int root;
 	char *root_path, *cwd, *home;
 	char **files;
@@ -103,7 +113,8 @@ enum {
 	BOX_UV_LOG,
 	BOX_UV_SANDBOX, /* keeps @questions alive */
 	BOX_UV_NAMES,	/* of the fields of subjects */
-	BOX_UV_COUNT = BOX_UV_NAMES,
+	BOX_UV_ASK,	/* what @asks asks */
+	BOX_UV_COUNT = BOX_UV_ASK,
 };
 
 /** box_of - the box that a thread of it belongs to */

@@ -6,6 +6,7 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 
+#include "lua/box_host.h"
 #include "lua/box_state.h"
 
 #define WAIT_COST 1000 /* no flood of short waits within one callback */
@@ -236,6 +237,9 @@ int box_sleep(lua_State *B)
 					"a callback has %d seconds in all "
 					"(limits.callbackTotalSeconds)",
 					(int)(most / 1000)));
+	lua_settop(B, 1);
+	if (box_host_asked(B))
+		return box_host_instead(B, op.name);
 	lua_settop(B, 0);
 	lua_pushinteger(B, (lua_Integer)(seconds * 1000 + 0.999));
 	return box_wait(B, &op);

@@ -137,6 +137,16 @@ void box_watch_start(struct box *b, unsigned int ms)
 	set_timer(ms);
 }
 
+void box_watch_interrupt(void)
+{
+	struct box *b = watch.run;
+
+	if (!b)
+		return;
+	b->expired = BOX_INTERRUPTED;
+	lua_sethook(b->running, box_hook, LUA_MASKCOUNT, 1);
+}
+
 void box_watch_stop(void)
 {
 	watch.run = NULL;

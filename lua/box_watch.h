@@ -18,6 +18,9 @@ struct box;
  */
 void box_watch_start(struct box *b, unsigned int ms);
 
+/** box_watch_interrupt - end the run there is; from a signal handler */
+void box_watch_interrupt(void);
+
 /** box_watch_stop - the run is over */
 void box_watch_stop(void);
 

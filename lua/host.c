@@ -146,6 +146,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.walk", luaopen_srt_c_walk);
 	preload(L, "srt.c.feed", luaopen_srt_c_feed);
 	preload(L, "srt.c.gate", luaopen_srt_c_gate);
+	preload(L, "srt.c.interrupt", luaopen_srt_c_interrupt);
 	preload(L, "srt.c.guard", luaopen_srt_c_guard);
 	preload(L, "srt.c.watch", luaopen_srt_c_watch);
 	preload(L, "srt.c.tidy", luaopen_srt_c_tidy);

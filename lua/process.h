@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct proxy_ask;
+struct proxy_asker;
 
 /**
  * struct process_finder - how a sandbox's processes are found
@@ -28,6 +29,16 @@ struct process_finder {
 struct process_source {
 	const struct process_finder *finder;
 	struct proxy_ask *ask;
+};
+
+/**
+ * struct process_asker - who asks the resolver for a name, while it is asked
+ *
+ * What is asked about the name gets it as light userdata, for that long.
+ */
+struct process_asker {
+	const struct process_finder *finder;
+	const struct proxy_asker *asker;
 };
 
 /**

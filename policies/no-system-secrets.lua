@@ -9,6 +9,8 @@ return {
       "/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key",
       "/etc/ssl/private", "/etc/krb5.keytab", "/etc/wireguard", "/etc/NetworkManager/system-connections",
       "/var/lib/NetworkManager", "/var/lib/sss", "/var/lib/private",
+      -- Containers and Kubernetes put theirs there.
+      "/run/secrets",
     },
   },
 }

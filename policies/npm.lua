@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Lets npm install packages: the public registry over https, and npm's cache.
+-- Lets npm install packages: the public registry over https, and npm's cache, which it shares with npm outside.
 
 return {
   network = {
-    allowedDomains = { "*.npmjs.org:443" },
+    allowedDomains = { "registry.npmjs.org:443" },
   },
   filesystem = {
     allowWrite = { "~/.npm" },
+    -- npx runs what lies here, outside too.
+    denyWrite = { "~/.npm/_npx" },
     -- Holds tokens for publishing; installing from the public registry needs none.
     denyRead = { "~/.npmrc" },
   },

@@ -345,10 +345,21 @@ void proxy_opened(struct proxy_ask *ask, int fd);
 int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
 
 /**
+ * struct proxy_asker - who asks for a name, by the two ends of its socket
+ * @datagrams: it is one of UDP, and may be connected to nobody
+ */
+struct proxy_asker {
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	bool datagrams;
+};
+
+/**
  * struct proxy_resolver - what answers DNS inside, and knows its own answers
  * @context: handed back; must live as long as the proxy
  * @refuse: may nobody reach this name on any port? The reason, borrowed until
- *	the next call, or NULL. Names are canonical. Nothing is looked up.
+ *	the next call, or NULL. Names are canonical. Nothing is looked up. The
+ *	asker waits meanwhile, as it has no answer
  * @prepare: the first query is there: have clients redirected, then call
  *	proxy_led(), at once or later; queries wait for it
  * @origin: where a client was on its way to that the kernel knows nothing of,
@@ -357,7 +368,8 @@ int proxy_hand_over(struct proxy *proxy, int listener, uint16_t port);
  */
 struct proxy_resolver {
 	void *context;
-	const char *(*refuse)(void *context, const char *name);
+	const char *(*refuse)(void *context, const char *name,
+			      const struct proxy_asker *asker);
 	void (*prepare)(void *context);
 	bool (*origin)(void *context, const struct sockaddr *peer,
 		       struct sockaddr_storage *to);

@@ -25,6 +25,7 @@ struct resolver {
 	struct in6_addr v6;
 	struct names *names;
 	uv_poll_t poll;
+	struct sockaddr_storage here; /* the name of @fd */
 	enum led led;
 	int fd;
 };
@@ -121,11 +122,12 @@ static void answer_reversed(const struct resolver *resolver,
 }
 
 static void answer_name(const struct resolver *resolver,
+			const struct proxy_asker *asker,
 			const struct dns_query *query,
 			struct dns_answer *answer)
 {
 	const struct proxy_resolver *with = &resolver->with;
-	const char *reason = with->refuse(with->context, query->name);
+	const char *reason = with->refuse(with->context, query->name, asker);
 	uint32_t number;
 
 	if (reason) {
@@ -151,7 +153,8 @@ static void answer_name(const struct resolver *resolver,
 }
 
 /* The size of the answer; 0 for none. */
-static size_t answer(const struct resolver *resolver, const uint8_t *data,
+static size_t answer(const struct resolver *resolver,
+		     const struct proxy_asker *asker, const uint8_t *data,
 		     size_t size, uint8_t out[DNS_ANSWER_MAX])
 {
 	struct dns_answer answer = { .code = DNS_OK };
@@ -168,7 +171,7 @@ static size_t answer(const struct resolver *resolver, const uint8_t *data,
 	else if (code == DNS_OK && query.type == DNS_PTR)
 		answer_reversed(resolver, &query, &answer);
 	else if (code == DNS_OK)
-		answer_name(resolver, &query, &answer);
+		answer_name(resolver, asker, &query, &answer);
 	return dns_write(out, &query, &answer);
 }
 
@@ -185,19 +188,21 @@ static bool is_ready(struct resolver *resolver)
 static bool answer_one(const struct resolver *resolver)
 {
 	uint8_t query[QUERY_MAX], out[DNS_ANSWER_MAX];
-	struct sockaddr_storage from;
-	socklen_t from_size = sizeof(from);
-	ssize_t size = recvfrom(resolver->fd, query, sizeof(query), 0,
-				(struct sockaddr *)&from, &from_size);
+	struct proxy_asker asker = { .remote = resolver->here,
+				     .datagrams = true };
+	struct sockaddr *from = (struct sockaddr *)&asker.local;
+	socklen_t from_size = sizeof(asker.local);
+	ssize_t size = recvfrom(resolver->fd, query, sizeof(query), 0, from,
+				&from_size);
 	size_t told;
 
 	if (size < 0)
 		return errno == EINTR;
-	told = answer(resolver, query, (size_t)size, out);
+	told = answer(resolver, &asker, query, (size_t)size, out);
 	/* What finds no room is asked again, as with any datagram. */
 	if (told)
-		(void)sendto(resolver->fd, out, told, MSG_NOSIGNAL,
-			     (const struct sockaddr *)&from, from_size);
+		(void)sendto(resolver->fd, out, told, MSG_NOSIGNAL, from,
+			     from_size);
 	return true;
 }
 
@@ -250,11 +255,26 @@ static const uint8_t *whole_message(struct proxy_text input, size_t *size)
 	return input.size - LENGTH >= *size ? data + LENGTH : NULL;
 }
 
+/* Of a client that is gone, it is nobody's. */
+static struct proxy_asker asker_of(const struct client *client)
+{
+	struct proxy_asker asker = { 0 };
+	int local = sizeof(asker.local), remote = sizeof(asker.remote);
+
+	if (uv_tcp_getpeername(&client->stream.tcp,
+			       (struct sockaddr *)&asker.local, &local) ||
+	    uv_tcp_getsockname(&client->stream.tcp,
+			       (struct sockaddr *)&asker.remote, &remote))
+		return (struct proxy_asker){ 0 };
+	return asker;
+}
+
 bool resolver_step(struct client *client)
 {
 	struct resolver *resolver = client->proxy->resolver;
 	struct stream *stream = &client->stream;
 	uint8_t out[LENGTH + DNS_ANSWER_MAX];
+	struct proxy_asker asker;
 	size_t size = 0, told;
 	const uint8_t *message = whole_message(stream_input(stream), &size);
 
@@ -269,7 +289,8 @@ bool resolver_step(struct client *client)
 	}
 	if (stream_pending(stream) || !is_ready(resolver))
 		return false;
-	told = answer(resolver, message, size, out + LENGTH);
+	asker = asker_of(client);
+	told = answer(resolver, &asker, message, size, out + LENGTH);
 	if (!told) {
 		client_cut(client);
 		return true;
@@ -305,6 +326,8 @@ void resolver_close(struct proxy *proxy)
 static int resolver_init(struct resolver *resolver, struct proxy *proxy, int fd,
 			 const struct proxy_resolver *with)
 {
+	socklen_t size = sizeof(resolver->here);
+
 	resolver->proxy = proxy;
 	resolver->with = *with;
 	resolver->fd = fd;
@@ -314,7 +337,8 @@ static int resolver_init(struct resolver *resolver, struct proxy *proxy, int fd,
 	if (inet_pton(AF_INET, with->v4, &resolver->v4) != 1 ||
 	    inet_pton(AF_INET6, with->v6, &resolver->v6) != 1)
 		return -EINVAL;
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&resolver->here, &size))
 		return -errno;
 	/* This also makes the socket non-blocking. */
 	return uv_poll_init(proxy->loop, &resolver->poll, fd);

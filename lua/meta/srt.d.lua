@@ -1,8 +1,8 @@
 ---@meta
 -- SPDX-License-Identifier: Apache-2.0
 -- luacheck: ignore
--- What policies can use, for editors; tables.d.lua has the tables in srt. It is never run; spec/lua/box_srt_spec.lua
--- compares it with the live table.
+-- What policies can use, for editors; tables.d.lua has the tables in srt, policy.d.lua the keys of a policy. It is
+-- never run; spec/lua/names_spec.lua and box_srt_spec.lua compare it with the live table.
 
 ---Answers of callbacks and marks in lists; made by the functions below.
 ---@class srt.Answer
@@ -189,11 +189,12 @@ function srt.query(target, line, seconds) end
 ---@class srt.AskOptions
 ---@field seconds number|nil to answer; limits.askSeconds unless told, and at most
 ---@field default boolean|nil what an empty line, or no answer in time, means; false unless told
+---@field choices string[]|nil words in place of yes, whose first letters serve as well; without default
 
 ---Asks the user on the terminal; the whole sandbox is stopped meanwhile. Waits. Without a terminal the answer is false.
 ---@param text string what is not plain text in it is made visible
 ---@param options srt.AskOptions|nil
----@return boolean
+---@return boolean|string answer the word, where there are choices and one was taken
 ---@return string|nil why where it is false
 function srt.ask(text, options) end
 

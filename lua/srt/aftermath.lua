@@ -152,19 +152,44 @@ function aftermath.finish(record, rules)
   return self.lines, self.denied
 end
 
+-- In the file of violations, as the run itself would have: whoever looks there need not know that it was killed. Only
+-- onViolation is not asked, since nobody has the policy.
+local function record_violations(path, record, denied, lines)
+  local report = record.report
+  if not denied[1] or not report.command or report.path == "none" then return end
+  local file = require("srt.violation_file").new { folder = paths.parent(path), path = report.path,
+    policy = report.policy, say = function(line) lines[#lines + 1] = line end }
+  local store = require("srt.violations").new { command = report.command, commandId = report.commandId,
+    ignore = report.ignore, now = sys.time, write = function(v) file:write(v) end }
+  for _, event in ipairs(denied) do store:add(event) end
+  store:finish()
+end
+
+-- Of a run whose host process was killed.
+local function finish_for(path, record)
+  local lines, denied = aftermath.finish(record)
+  record_violations(path, record, denied, lines)
+  return lines
+end
+
 ---Ends a run: called in the host process, or by what stands in for it.
 ---@param path string state file
----@param record table|nil what is known of it
+---@param record table|nil what is known of it; without it the violations are in their file afterwards
 ---@param rules table|nil
 ---@return string[] lines
----@return table[]|nil denied as of finish
+---@return table[]|nil denied as of finish, where there was a record
 function aftermath.close(path, record, rules)
   local fd, message, code = tidy.claim(path, PATIENCE)
   if not fd then
     -- Another run has swept it, and told.
     return code == "ENOENT" and {} or { ("the state file %s can't be taken over: %s"):format(path, message) }
   end
-  local lines, denied = aftermath.finish(record or state.read(path), rules)
+  local lines, denied
+  if record then
+    lines, denied = aftermath.finish(record, rules)
+  else
+    lines = finish_for(path, state.read(path))
+  end
   tidy.unlink(path)
   tidy.close(fd)
   return lines, denied
@@ -179,7 +204,7 @@ function aftermath.sweep(folder)
   state.each(folder, function(path)
     local record = state.read(path)
     record.path = path
-    local said = record.said[1] and record.said or aftermath.finish(record)
+    local said = record.said[1] and record.said or finish_for(path, record)
     table.move(said, 1, #said, #lines + 1, lines)
     tidy.unlink(path)
     count = count + 1

@@ -114,6 +114,7 @@ local function check_pairs(self, out)
       end
     end
   end
+  out.masks = masked
   if masked[AWS.key] and masked[AWS.secret] then out.aws[#out.aws + 1] = AWS end
 end
 
@@ -127,6 +128,7 @@ end
 ---@field secrets table[] {name, source, env, path, command, hosts, origin}
 ---@field variables table[] {name, mode, hosts, origin}; hosts nil: all that are allowed
 ---@field files table[] {path, given, mode, hosts, origin}
+---@field masks table<string, boolean> the variables that are masked
 ---@field aws table[] {key, secret, token}: names of masked variables
 ---@field sigv4 table<string, string> kind of signature → "deny" or "passthrough"
 ---@field plaintext boolean masked values may go over plain HTTP

@@ -25,14 +25,15 @@ return function(decider, host)
         host = name }
     end
   end
-  for _, allowed in ipairs(not network.strict and decider.more and decider.more.rules or {}) do
+  local more = not network.strict and decider.more
+  for _, allowed in ipairs(more and more.rules or {}) do
     local port = allowed.port or 0
-    if domain.match(allowed, name, port) and not decider.denied(name, port) and not decider.more.denied(name, port) then
+    if domain.match(allowed, name, port) and not decider.denied(name, port) and not more.denied(name, port) then
       return spelled.by_command(name, port, allowed, "allow")
     end
   end
-  if not network.strict and (#decider.decideConnect > 0 or decider.ask) then
-    return { action = "allow", rule = "network.decideConnect", host = name }
+  if not network.strict and (#decider.decideConnect > 0 or decider.prompt or decider.ask) then
+    return { action = "allow", rule = decider.prompt and "run --prompt" or "network.decideConnect", host = name }
   end
   return spelled.not_listed(name, 0, network.strict)
 end

@@ -54,7 +54,7 @@ local function by_lists(self, host, port)
   end
   rule = more and more.allowed(host, port)
   if rule then return spelled.by_command(host, port, rule, "allow") end
-  if #self.decideConnect == 0 and not self.ask then return not_listed(host, port, false) end
+  if #self.decideConnect == 0 and not (self.ask or self.prompt) then return not_listed(host, port, false) end
   return nil
 end
 
@@ -111,6 +111,7 @@ local function by_policy(self, host, port, protocol, call, process)
     commandId = self.commandId, process = process }
   local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody, subject)
   if answer.verdict == "pass" and self.ask then return by_ask(self, subject) end
+  if answer.verdict == "pass" and self.prompt then return self.prompt(subject, call or decide_net.nobody) end
   return by_callback(self, canonical, port, answer)
 end
 
@@ -257,7 +258,7 @@ end
 ---Compiles the network part of a profile.
 ---@param profile table
 ---@param facts nil|{command: string?, commandId: string?, vault: table?, asSrt: boolean?, more: table?,
---- ask: (fun(subject: table): boolean, string?)?} about the run: its command, for callbacks; of srt.secrets, and whether
+--- ask: (fun(subject: table): boolean, string?)?} about the run: its command, for callbacks; of srt.secrets; whether
 --- we were called as srt; more = {allowed=, denied=, rules=}, lists of the command's own, behind the policy's; ask: who
 --- decides what nobody else has, and may wait
 ---@return table decider with :connect, :request, :response and :address

@@ -65,7 +65,8 @@ end
 ---@param process {pid: integer, exe: string?}
 ---@param call function as box:call
 ---@return boolean granted
----@return {rule: string, reason: string?, origin: string?, detail: string?}|nil why not, where a callback said so
+---@return {rule: string, reason: string?, origin: string?, detail: string?, fault: boolean?}|nil why not, where a
+--- callback said so
 function Decider:decide(answer, mode, process, call)
   local key = mode .. ":" .. answer.real
   if self.granted[key] then return true end
@@ -79,6 +80,7 @@ function Decider:decide(answer, mode, process, call)
   elseif verdict.verdict == "deny" then
     local origin = self.origins[verdict.by]
     return false, { rule = KEY, reason = verdict.reason or "denied by decideOpen", detail = verdict.detail,
+      fault = verdict.fault,
       origin = origin and require("srt.source").where(origin) or nil }
   end
   return false

@@ -45,9 +45,10 @@ end
 ---Of a name that the resolver inside was asked for.
 ---@param name string
 ---@param decision table
+---@param process {pid: integer, exe: string?}|nil who asked
 ---@return table event
-function denials.name(name, decision)
-  return event_of("name", spelled.shown(name), decision)
+function denials.name(name, decision, process)
+  return event_of("name", spelled.shown(name), decision, process)
 end
 
 local TLS = { ["tls-client"] = "the program", ["tls-server"] = "the server" }

@@ -6,6 +6,8 @@ local address = require("srt.address")
 local domain = {}
 
 local NAME = "^[%w._-]+$"
+-- Two labels at least, in their one form, the last of which is no number: what nearly all entries of long lists are.
+local PLAIN = "^[%l%d_-][%l%d._-]*%.%l[%l%d_-]*$"
 
 ---Reads the text between brackets as an address: its canonical form, or nil.
 local function bracketed(inner)
@@ -193,6 +195,7 @@ end
 ---@return table|nil rule {text=, kind="exact"|"wildcard"|"all", host=, port=, address=}
 ---@return string|nil reason why the entry is refused, with the right spelling where there is one
 function domain.parse(entry, list)
+  if entry:find(PLAIN) then return { text = entry, kind = "exact", host = entry, address = false } end
   local wrong = obvious(entry)
   if wrong then
     return nil, wrong
@@ -275,6 +278,14 @@ function domain.compile(rules)
     end
     return pick(alls["*"], port)
   end
+end
+
+---Does a compiled list take in all that a rule names? A name below a wildcard meets the same suffixes as that does.
+---@param matcher fun(host: string, port: integer): table|nil of domain.compile
+---@param rule table
+---@return table|nil by
+function domain.covers(matcher, rule)
+  return matcher(rule.kind == "wildcard" and "*." .. rule.host or rule.host, rule.port or 0)
 end
 
 return domain

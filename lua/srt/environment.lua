@@ -213,7 +213,11 @@ function environment.of(profile, ctx, listen)
   end
   if profile.network.enabled then add_way(env, profile, ctx, listen) end
   trust(env, profile.safeDirectories or {})
-  for _, name in ipairs(wanted.unset or {}) do env[name] = nil end
+  local masks = profile.credentials and profile.credentials.masks or {}
+  for _, name in ipairs(wanted.unset or {}) do
+    -- Of one that is masked the command has the stand-in, which hides it as well.
+    if not masks[name] then env[name] = nil end
+  end
   for name, value in pairs(wanted.set or {}) do env[name] = value end
   local list = {}
   for name, value in pairs(env) do list[#list + 1] = name .. "=" .. value end

@@ -73,7 +73,7 @@ function joined.new(server, request)
   self.reporter = report_to(self, server, request)
   self.proxy, self.live = require("srt.serve").open(view, nil, self.say, false, self.reporter)
   if not self.proxy then return nil, self.live end
-  return self, { plan = plan, state = require("srt.state").encode(planning.record(view, plan)),
+  return self, { plan = plan, state = require("srt.state").encode(planning.record(view, plan, self.reporter)),
     folders = view.folders }
 end
 

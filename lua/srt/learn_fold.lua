@@ -32,7 +32,12 @@ end
 function learn_fold.wide(ctx)
   local set, home = setmetatable({}, { __index = SYSTEM }), ctx.home
   if home then
-    set[home], set[paths.parent(home)] = true, paths.parent(home) ~= "/tmp"
+    set[home] = true
+    local above = paths.parent(home)
+    while above ~= "/" do
+      set[above] = above ~= "/tmp"
+      above = paths.parent(above)
+    end
     for _, name in ipairs(SHARED) do set[paths.join(home, name)] = true end
   end
   return function(path) return set[path] or false end

@@ -9,6 +9,10 @@ local learn_policy = {}
 -- Of what was denied in the run; what is beyond is counted.
 local MOST_DENIED = 40
 
+-- Ready-made policies, and the programs that they are for.
+learn_policy.PRESETS = { { "npm", "^n[po][md]e?" }, { "pypi", "^[pu][iyv]" }, { "cargo", "^cargo" }, { "go", "^go$" },
+  { "git-https", "^git" } }
+
 local Writer = {}
 Writer.__index = Writer
 
@@ -89,7 +93,7 @@ local function choose_presets(found, presets)
       break
     end
   end
-  for _, row in ipairs { { "npm", "^n[po][md]e?" }, { "git-https", "^git" } } do
+  for _, row in ipairs(learn_policy.PRESETS) do
     local preset = presets[row[1]]
     if preset and uses(found, preset, row[2]) and not read_by_run(found, preset.deny) then
       take_preset(found, row[1], preset)

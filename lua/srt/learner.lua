@@ -76,8 +76,10 @@ function Learner:settle(loaded, facts, temp)
   loaded.profile.observe.learns = { reads = self.reads }
   loaded.learner, self.box, self.facts, self.temp = self, loaded.box, facts, temp
   self.presets = {}
-  for _, name in ipairs { "npm", "git-https", "no-system-secrets" } do self.presets[name] = self:preset_of(name) end
-  self.stores = require("srt.stores").new(facts.home, self.presets["no-system-secrets"].deny, sys.realpath)
+  for _, name in ipairs { "no-secrets", "no-system-secrets" } do self.presets[name] = self:preset_of(name) end
+  for _, row in ipairs(require("srt.learn_policy").PRESETS) do self.presets[row[1]] = self:preset_of(row[1]) end
+  self.stores = require("srt.stores").new(self.presets["no-secrets"].deny,
+    self.presets["no-system-secrets"].deny, sys.realpath)
   self.home = facts.home and (sys.realpath(facts.home) or facts.home)
 end
 
@@ -87,7 +89,7 @@ function Learner:preset_of(name)
   local files, net = value.filesystem or {}, value.network or {}
   local function absolute(list)
     local out = {}
-    for i, path in ipairs(list or {}) do out[i] = paths.expand(path, self.facts) end
+    for _, path in ipairs(list or {}) do out[#out + 1] = paths.expand(path, self.facts) end
     return out
   end
   return { hosts = net.allowedDomains or {}, write = absolute(files.allowWrite), deny = absolute(files.denyRead) }

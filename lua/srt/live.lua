@@ -61,7 +61,9 @@ end
 local function enter(self, loaded, profile)
   local box = loaded.box
   if self.sandbox then box:asker(self.sandbox) end
-  self.part = { decider = net.compile(profile, self.facts),
+  local decider = net.compile(profile, self.facts)
+  decider.prompt = self.prompt and self.prompt:bind(box)
+  self.part = { decider = decider,
     -- Where a callback waits, whoever calls this waits too: in a coroutine of its own.
     call = function(fn, kind, ...) return box:call(fn, kind, ...) end }
 end
@@ -138,7 +140,8 @@ end
 ---@param reporter table of srt.reporting
 ---@return table live; its proxy is set when there is one
 function live.new(loaded, facts, sandbox, reporter)
-  local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, reporter = reporter }, Live)
+  local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, reporter = reporter,
+    prompt = loaded.prompt }, Live)
   enter(self, loaded, loaded.profile)
   return self
 end

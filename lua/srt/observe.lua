@@ -26,8 +26,8 @@ function observe.of(profile)
       or ("observe = %q"):format(mode))
   end
   local learns, tells = profile.observe.learns, mode ~= "none"
-  -- Where there is no proxy, a connection fails and nobody else would tell.
-  local connects = tells and not profile.network.enabled
+  -- Where none is led to the proxy, a connection fails and nobody else would tell.
+  local connects = tells and not profile.network.transparent
   if learns then return { reads = learns.reads, learns = true, tells = true, connects = connects, needed = true } end
   return { reads = asks or mode == "all", asks = asks, tells = tells, connects = connects, needed = asks or given }
 end
@@ -129,8 +129,12 @@ local function unix_event(message, answer)
   return event
 end
 
--- Without a proxy, which would have asked.
+-- What did not go to a proxy, which would have asked.
 local function inet_event(self, message)
+  if self.loaded.profile.network.enabled then
+    return { kind = "connect", target = message.text, rule = "network.transparent",
+      reason = "it did not go to the proxy, and network.transparent = false leads nothing there" }
+  end
   local host, port = message.text:match("^%[?(.-)%]?:(%d+)$")
   self.net = self.net or require("srt.decide_net").compile(self.loaded.profile, {})
   port = math.tointeger(tonumber(port))
@@ -141,6 +145,22 @@ local function inet_event(self, message)
     event.advice = "add the host that was asked for to network.allowedDomains"
   end
   return event
+end
+
+-- So often, at most, was tried what the agent told together (core/watch.c).
+local EXACT = 8
+
+-- What the kernel counted, and nobody told: it knows no destinations.
+local function unreached_event(self, count)
+  for _, told in pairs(self.inet) do count = count - (told < EXACT and told or 2 * told) end
+  count = count - self.lost
+  if count <= 0 then return nil end
+  local how = self.loaded.profile.network.transparent
+  return { kind = "connect", target = "(addresses outside)", rule = "network", count = count,
+    reason = how and not how.eager
+      and "datagrams, or connections to addresses that no name led to: the kernel does not tell which; "
+        .. "network.transparent = true leads such connections to the proxy, which tells"
+      or "datagrams, which can't leave: the kernel does not tell where they were to go" }
 end
 
 local Watcher = {}
@@ -205,7 +225,12 @@ end
 -- What the agent, or a network without exit, has refused.
 function Watcher:refused(message)
   if self.loaded.profile.observe.mode == "none" then return end
-  if message.kind == "inet" then return self:tell(message, inet_event(self, message)) end
+  if message.kind == "inet" then
+    if not message.text:find("^127%.") then
+      self.inet[message.text] = (self.inet[message.text] or 0) + message.count
+    end
+    return self:tell(message, inet_event(self, message))
+  end
   if message.kind == "name" then return self:tell(message, name_event(message, self:judged(message))) end
   self:tell(message, unix_event(message, message.action == "read" and self:judged(message, "connect") or nil))
 end
@@ -229,8 +254,11 @@ function Watcher:take(message)
 end
 
 ---The run is over: takes what is left.
-function Watcher:close()
+---@param unreached integer attempts to leave the network that the kernel has counted
+function Watcher:close(unreached)
   self.handle:close()
+  local event = unreached > 0 and self.loaded.profile.observe.mode ~= "none" and unreached_event(self, unreached)
+  if event then self.add(event) end
   if self.say and self.lost > 0 then self.say(("observed: %d more, too many to be told of"):format(self.lost)) end
 end
 
@@ -242,7 +270,7 @@ end
 ---@param say nil|fun(line: string)
 ---@return table watcher with :close(), and `lost`: of how many, at least, nothing was told
 function observe.start(loaded, plan, sandbox, add, say)
-  local self = setmetatable({ lost = 0, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
+  local self = setmetatable({ lost = 0, inet = {}, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
   self.decider = loaded.profile.callbacks.decideOpen[1]
     and require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
   local watch, take = require("srt.c.watch"), function(message) self:take(message) end

@@ -58,21 +58,24 @@ end
 ---What the state file of a run says.
 ---@param loaded srt.session
 ---@param plan table
+---@param reporter table of srt.reporting
 ---@return table record of srt.state
-function planning.record(loaded, plan)
+function planning.record(loaded, plan, reporter)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
   return { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
     home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+    report = reporter:kept(),
     lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
 end
 
 ---The state file, before anything is made that it lists.
 ---@param loaded srt.session with folders
 ---@param plan table filled in
+---@param reporter table of srt.reporting
 ---@return table|nil state {record, rules, handle, folders}
 ---@return string|nil message
-function planning.state(loaded, plan)
-  local state, record = require("srt.state"), planning.record(loaded, plan)
+function planning.state(loaded, plan, reporter)
+  local state, record = require("srt.state"), planning.record(loaded, plan, reporter)
   local handle, message = state.create(loaded.folders, state.encode(record))
   if not handle then return nil, message end
   record.path, plan.state = handle.path, handle.path

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Loads a policy with all it extends and merges the layers, base first; each entry keeps where it came from.
+-- Loads a policy with all it extends; each entry keeps where it came from. srt.layers merges them.
 
 local kinds = require("srt.kinds")
 local schema = require("srt.schema")
@@ -144,73 +144,6 @@ function add_layer(self, value, doc, prefix, depth)
   end
 end
 
-local function text_of(v)
-  return type(v) == "table" and v.path or v
-end
-
----Takes an entry out of what the base layers gave.
-local function remove(list, entry, warnings, key)
-  local kept, hit = {}, false
-  for _, old in ipairs(list) do
-    if text_of(old.value) == entry.remove then
-      hit = true
-    else
-      kept[#kept + 1] = old
-    end
-  end
-  if not hit then
-    warnings[#warnings + 1] = { origin = entry.origin, key = key,
-      message = ("srt.remove %q takes nothing out: no policy extended here has that entry"):format(entry.remove) }
-  end
-  return kept
-end
-
-local merge = {}
-
-function merge.list(old, leaf, warnings)
-  local list = old and old.list or {}
-  for _, entry in ipairs(leaf.entries) do
-    if entry.remove then
-      list = remove(list, entry, warnings, leaf.key)
-    end
-  end
-  for _, entry in ipairs(leaf.entries) do
-    if entry.value ~= nil then
-      list[#list + 1] = entry
-    end
-  end
-  return { list = list }
-end
-
-function merge.map(old, leaf)
-  local map = old and old.map or {}
-  for k, entry in pairs(leaf.entries) do
-    map[k] = entry
-  end
-  return { map = map }
-end
-
-merge["function"] = function(old, leaf)
-  local chain = old and old.chain or {}
-  chain[#chain + 1] = { value = leaf.value, origin = leaf.origin }
-  return { chain = chain }
-end
-
----@return table values {[key] = {node, status, origin, and one of list, map, chain, value}}
-local function merge_layers(layers, warnings)
-  local values = {}
-  for _, leaves in ipairs(layers) do
-    for _, leaf in ipairs(leaves) do
-      local how = merge[leaf.node.type]
-      local value = how and how(values[leaf.key], leaf, warnings) or { value = leaf.value }
-      value.node, value.status, value.origin = leaf.node, leaf.status, leaf.origin
-      values[leaf.key] = value
-    end
-  end
-  values.extends = nil
-  return values
-end
-
 local function asks_for_something(v)
   if v.list then
     return #v.list > 0
@@ -260,7 +193,7 @@ end
 ---@param opts table|nil {read = fun(file): source text for line numbers, presets = fun(): names, readfile, value =
 --- table: the policy itself, of which path is only the name, places = of json.decode, where it was JSON; lenient =
 --- unknown keys of it are warned of; base = table: a policy that it extends}
----@return table|nil policy {file, box, values, unenforced, named, warnings, presets}
+---@return table|nil policy {file, box, values, unenforced, named, warnings, presets, undone}
 ---@return table[]|nil problems {file, line, key, message}, all that were found
 function policy.load(box, path, opts)
   opts = opts or {}
@@ -281,10 +214,10 @@ function policy.load(box, path, opts)
     return nil, policy.plain(self.problems)
   end
   local warnings = self.ignored or {}
-  local values = merge_layers(self.layers, warnings)
-  local unenforced, named = judge(values)
-  return { file = path, box = box, values = values, unenforced = unenforced, named = named, warnings = warnings,
-    presets = self.names }
+  local merged = require("srt.layers").merge(self.layers, warnings)
+  local unenforced, named = judge(merged.values)
+  return { file = path, box = box, values = merged.values, unenforced = unenforced, named = named, warnings = warnings,
+    presets = self.names, undone = merged.undone, read = self.read }
 end
 
 return policy

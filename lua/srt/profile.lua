@@ -150,9 +150,9 @@ local function network(self, values)
       rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
   }
   -- What may be replaced while the command runs may come to allow something.
-  out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (values["network.decideConnect"] ~= nil and not out.strict)
+  local asks = values["network.decideConnect"] ~= nil or self.ctx.prompt
+  out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (asks and not out.strict) or false
   require("srt.ways").resolve(self, values, out, rules)
-  local asks = values["network.decideConnect"] ~= nil
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
   if self.ctx.live and out.transparent then out.transparent.eager = true end
   return out
@@ -254,7 +254,7 @@ end
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
 ---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool,
---- live = true for what may be replaced while a command runs, "update" for what replaces it, uid = number}
+--- prompt = bool, live = true for what may be replaced while a command runs, "update" for what replaces it, uid}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
@@ -292,6 +292,7 @@ function profile.resolve(policy, ctx)
     return nil, plain(self.problems)
   end
   out.unenforced = plain(self.later)
+  if ctx.lint then out.provenance = require("srt.provenance").of(policy, out) end
   out.warnings, out.notes = require("srt.lint").run(out, policy, ctx, self.warnings, self.notes)
   return out
 end

@@ -107,6 +107,13 @@ function Reporter:replace(loaded)
   if self.store then self.store.ignore = self.reports.ignore end
 end
 
+---What the run's state file says of reports: for what is found when this process is gone.
+---@return {command: string, commandId: string?, policy: string?, path: string?, ignore: table?}
+function Reporter:kept()
+  return { command = self.command, commandId = self.commandId, policy = self.policy, path = self.path,
+    ignore = self.reports.ignore }
+end
+
 ---What nothing is known of, besides: it was too much in too short a time.
 ---@param count integer attempts, at least
 function Reporter:missed(count)

@@ -7,7 +7,7 @@ local STANDARD = { http = 80, https = 443 }
 
 ---Splits host[:port]; nil where it is neither.
 ---@param text string
----@param standard integer the port where none is named
+---@param standard integer? the port where none is named
 ---@return string|nil host canonical
 ---@return integer|string port or why there is none
 function retarget.authority(text, standard)

@@ -11,6 +11,8 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   -p PORT        let the host reach PORT inside; [ADDRESS:]HOST_PORT:PORT for another port outside
                  (may be repeated). All users of the host can then reach it
   --keep-fd N    let the command have descriptor N as well (may be repeated)
+  --prompt       ask on the terminal about hosts that no rule names: no, once, for this session, or
+                 always, which adds a line to POLICY when the run has ended
   --watch        when POLICY, or a file that it read, changes, take its network rules from then on
   --control-fd N take new settings from descriptor N while the command runs: JSON, one a line
   --report HOW   tell on standard error at the end what was denied: text (the default), json, none
@@ -147,7 +149,8 @@ function run_options.file(args, known)
 end
 
 local KNOWN = { valued = VALUED, word = run_options.first("policy"),
-  flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch" } }
+  flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch",
+    ["--prompt"] = "prompt" } }
 
 --- Reads the arguments of `run`.
 ---@return table? options {policy, command, keep, publish, debug} or {help = true}

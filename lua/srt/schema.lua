@@ -178,6 +178,8 @@ local limits = section("Budgets.", {
 })
 
 schema.root = section("A policy.", {
+  ["$schema"] = node("string", "Where the JSON Schema of this file is.", { status = "unneeded",
+    why = "it is for editors" }),
   extends = list("any", "Ready-made policies to start from: names or tables."),
   filesystem = filesystem,
   network = network,

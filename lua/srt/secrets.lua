@@ -56,11 +56,11 @@ local function keep(self, what, value, hosts)
   return item
 end
 
-local function read_secrets(self, found, env)
+local function read_secrets(self, found, env, read)
   for _, one in ipairs(found.secrets) do
     local what = "secrets." .. one.name
     if one.origin.line then what = require("srt.source").where(one.origin) .. ": " .. what end
-    local value, problem = READ[one.source](one, env)
+    local value, problem = read[one.source](one, env)
     if not value then return what .. ": " .. problem end
     local item, unkept = keep(self, what, value, one.hosts)
     if not item then return unkept end
@@ -122,9 +122,10 @@ end
 ---Reads all values of a profile. Their files get the content that is shown inside.
 ---@param profile table
 ---@param env table<string, string> the caller's environment
+---@param read table? as READ: stand-ins take the place of secrets
 ---@return table? vault nil where there is nothing to keep
 ---@return string? message
-function secrets.open(profile, env)
+function secrets.open(profile, env, read)
   local found = profile.credentials
   local ok, message = require("srt.c.secret").hide()
   if not ok then return nil, "the process can't be hidden: " .. message end
@@ -132,7 +133,7 @@ function secrets.open(profile, env)
     variables = {}, pairs = {}, sigv4 = found.sigv4,
     allowed = domain.compile(profile.network.allowed), plaintext = found.plaintext,
     plainSet = profile.network.allowPlaintextHeaderSet }, Vault)
-  message = read_secrets(self, found, env) or read_variables(self, found, env)
+  message = read_secrets(self, found, env, read or READ) or read_variables(self, found, env)
     or read_files(self, profile.filesystem.masked)
   if message then return nil, message end
   read_pairs(self, found)

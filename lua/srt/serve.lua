@@ -94,7 +94,7 @@ end
 function serve.listen(proxy, live, loaded, plan, listeners, from, reporter)
   local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
   for i, point in ipairs(plan.listen) do
-    local fd, ok, why = listeners[i], nil, nil
+    local fd, ok, why = listeners[i]
     listeners[i] = -1
     if fd < 0 then
       -- Only where this machine has no IPv6, or can't tell who has a socket.

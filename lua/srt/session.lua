@@ -46,18 +46,22 @@ end
 
 local function new_box(facts, root, learner, given)
   local program = facts.program
-  return require("srt.c.box").new {
+  local box, reason = require("srt.c.box").new {
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
       if given and given.text and name == session.TEXT then return given.text, session.TEXT_FILE end
+      if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end
       return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
-    log = function(level, text)
+    ask = facts.ask,
+    log = facts.log or function(level, text)
       sys.write(2, "srt-lua: policy: " .. (level == "info" and "" or level .. ": ")
         .. require("srt.report").plain(text) .. "\n")
     end,
   }
+  if box and facts.now then box:clock(facts.now) end
+  return box, reason
 end
 
 local function source_reader(program, given)
@@ -92,9 +96,10 @@ local function sort_notes(profile, rules)
     local entry = note.entry
     local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
     local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
-    local list = (note.warn or key:find("allow", 1, true)) and profile.warnings or profile.notes
-    -- Ready-made policies list what other machines have; that this one lacks it is no news.
-    if list == profile.warnings or not (entry.origin and entry.origin.preset) then list[#list + 1] = text end
+    local allows, preset = key:find("allow", 1, true), entry.origin and entry.origin.preset
+    local list = (note.warn or allows and not preset) and profile.warnings or profile.notes
+    -- Ready-made policies list what other machines have; that this one lacks it is told by check where it allows.
+    if list == profile.warnings or allows or not preset then list[#list + 1] = text end
   end
 end
 
@@ -125,14 +130,14 @@ end
 function session.profile(loaded, facts, options)
   return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, policyFiles = loaded.files, stateFolders = facts.state, reportFile = options.reportFile,
-    hide = options.hide, lint = options.lint, live = options.live, uid = (sys.ids()) })
+    hide = options.hide, lint = options.lint, live = options.live, prompt = options.prompt, uid = (sys.ids()) })
 end
 
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean|string?, reportFile: string?, hide: string?, learner: table?,
---- given: table?} hide: a path of ours that no command may reach
+---@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFile: string?, hide: string?,
+--- learner: table?, given: table?} hide: a path of ours that no command may reach
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base, text}, the policy as
 --- srt.policy takes it, and the file it was read from; text: what session.TEXT is, which the value may extend; in both
 --- path is only the name; live: true where it may be replaced while a command runs, "update" where it replaces one

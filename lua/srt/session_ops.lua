@@ -211,7 +211,7 @@ function ops.listeners(server, client, message)
 end
 
 function ops.watch(server, client, message)
-  local fds = client.command and client:take_fds(message.view and 2 or 1)
+  local fds = client.command and not client.command.watcher and client:take_fds(message.view and 2 or 1)
   if not fds then return server:drop(client) end
   client.command:watch(fds)
 end

@@ -55,6 +55,18 @@ local function comment(text, pos)
   return long_bracket(text, pos + 2) or (text:find("\n", pos, true) or #text + 1)
 end
 
+---Passes over what holds no code: a string, a long bracket or a comment.
+---@param text string
+---@param pos integer
+---@return integer|nil behind nil where none of these begins at pos
+function source.skip(text, pos)
+  if text:find('^["\']', pos) then return select(2, quoted(text, pos)) end
+  if text:find("^%-%-", pos) then return comment(text, pos) end
+  return (long_bracket(text, pos))
+end
+
+source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
+
 ---Lists the string literals and assigned names of a Lua source.
 ---@param text string
 ---@return table index {strings = {[text] = line}, names = {[name] = line}}; false where one stands in several lines
@@ -73,10 +85,8 @@ function source.index(text)
     if c == '"' or c == "'" then
       local literal, after = quoted(text, pos)
       if literal then
-        note(index.strings, literal, line)
-        if text:find("^%s*%]%s*=[^=]", after) then
-          note(index.names, literal, line)
-        end
+        local is_name = text:find("^%s*%]%s*=[^=]", after)
+        note(is_name and index.names or index.strings, literal, line)
       end
       pos = after
     elseif c == "[" then
@@ -148,6 +158,8 @@ local lazy = {
     end
     searches[origin] = nil
     local line, file = locate(search.doc, search.kind, search.text)
+    -- Where an entry is no literal: where its list is.
+    if not line and not file and search.list then line, file = locate(search.doc, "names", search.list) end
     if line then
       origin.line, origin.file = line, file
     end
@@ -169,7 +181,7 @@ function source.origin(doc, key, holder, field, literal)
   end
   local origin = setmetatable({ file = doc.file, key = key, preset = doc.preset }, lazy)
   if type(literal) == "string" then
-    searches[origin] = { doc = doc, kind = "strings", text = literal }
+    searches[origin] = { doc = doc, kind = "strings", text = literal, list = key:match("([%a_][%w_]*)%[%d+%]$") }
   else
     local name = type(field) == "string" and field or key:match("([%a_][%w_]*)[^%a_]*$")
     searches[origin] = name and { doc = doc, kind = "names", text = name } or nil

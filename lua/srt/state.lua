@@ -79,6 +79,20 @@ function state.kept(rules)
   return lists
 end
 
+local REPORT = { "command", "commandId", "policy", "path" }
+
+-- How to report what is found only after the run, when its policy isn't loaded any more.
+local function put_report(report, put)
+  local function text(name, value) put(name, (value:gsub("%z", ""))) end
+  for _, name in ipairs(REPORT) do
+    if report[name] then text("report." .. name, report[name]) end
+  end
+  for pattern, parts in pairs(report.ignore or {}) do
+    text("ignore", pattern)
+    for _, part in ipairs(parts) do text("part", part) end
+  end
+end
+
 ---What a state file of a run says.
 ---@param record table
 ---@return string
@@ -98,6 +112,7 @@ function state.encode(record)
   for _, item in ipairs(record.settings.names) do put("name", item.name) end
   for path in pairs(record.seen) do put("seen", path) end
   for path in pairs(record.gits) do put("git", path) end
+  if record.report then put_report(record.report, put) end
   for name, list in pairs(record.lists) do
     for _, path in ipairs(list) do put(name, path) end
   end
@@ -124,14 +139,25 @@ local READERS = {
     local id, path = value:match("^(%d+:%d+):(/.*)$")
     if path then record.ids[path] = id end
   end,
+  ignore = function(record, value)
+    record.report.ignore = record.report.ignore or {}
+    record.parts = {}
+    record.report.ignore[value] = record.parts
+  end,
+  part = function(record, value)
+    if record.parts then table.insert(record.parts, value) end
+  end,
 }
+for _, name in ipairs(REPORT) do
+  READERS["report." .. name] = function(record, value) record.report[name] = value end
+end
 
 ---Reads a state file; what a power cut has left of it.
 ---@param path string
 ---@return table record
 function state.read(path)
   local record = { places = {}, bases = {}, seen = {}, gits = {}, ids = {}, said = {}, lists = {},
-    settings = { names = {}, newRepositories = "quarantine" } }
+    report = {}, settings = { names = {}, newRepositories = "quarantine" } }
   for name, value in (sys.readfile(path, 1 << 30) or ""):gmatch("(%Z*)%z(%Z*)%z") do
     local reader = READERS[name]
     if reader then

@@ -1,22 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Where credentials usually lie. What the system's own are, policies/no-system-secrets.lua says.
+-- Where credentials usually lie: what policies/no-secrets.lua and no-system-secrets.lua hide, and some names anywhere.
 local paths = require "srt.paths"
 
 local stores = {}
-
--- In the home directory.
-stores.HOME = {
-  ".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".config/op", ".config/sops", ".config/age",
-  ".vault-token",
-  ".aws", ".azure", ".boto", ".s3cfg", ".config/gcloud", ".config/doctl", ".config/rclone", ".kube", ".oci",
-  ".docker/config.json", ".config/containers/auth.json", ".terraformrc", ".terraform.d/credentials.tfrc.json",
-  ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub", ".config/glab-cli",
-  ".netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".config/pip/pip.conf", ".cargo/credentials",
-  ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".composer/auth.json",
-  ".config/composer/auth.json", ".nuget/NuGet/NuGet.Config", ".pgpass", ".my.cnf",
-  ".claude/.credentials.json", ".codex/auth.json",
-  ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-}
 
 -- In any folder.
 local NAMES = { [".env"] = true, [".npmrc"] = true, [".pypirc"] = true, [".netrc"] = true, [".git-credentials"] = true,
@@ -37,13 +23,12 @@ function Stores:holding(path)
   return nil
 end
 
----@param home string|nil
----@param system string[] absolute paths
+---@param own string[] absolute paths, of the user
+---@param system string[] and of the system
 ---@param real fun(path: string): string|nil where a store really lies, if it is there
 ---@return table stores with :holding, and `list` of absolute paths
-function stores.new(home, system, real)
-  local self = setmetatable({ list = {}, known = {}, system = {} }, Stores)
-  for _, name in ipairs(home and stores.HOME or {}) do self.list[#self.list + 1] = paths.join(home, name) end
+function stores.new(own, system, real)
+  local self = setmetatable({ list = table.move(own, 1, #own, 1, {}), known = {}, system = {} }, Stores)
   for _, path in ipairs(system) do
     self.list[#self.list + 1], self.system[path] = path, true
   end

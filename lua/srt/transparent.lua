@@ -109,10 +109,10 @@ function transparent.serve(sandbox, proxy, point, fd, decider, reporter)
   elseif not point.datagrams then
     return redirect.streams(proxy, fd)
   end
-  return redirect.resolve(sandbox, proxy, fd, transparent.NAMES.v4, transparent.NAMES.v6, function(name)
+  return redirect.resolve(sandbox, proxy, fd, transparent.NAMES.v4, transparent.NAMES.v6, function(name, who)
     local decision = decider:name(name)
     if decision.action == "allow" then return nil end
-    reporter:add(require("srt.denials").name(name, decision))
+    reporter:add(require("srt.denials").name(name, decision, require("srt.c.process").asker(who)))
     return decision.reason
   end)
 end

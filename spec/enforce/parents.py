@@ -37,7 +37,7 @@ def pump(one, two):
 
 
 class Parent(Listening):
-    """with Parent() as parent: parent.url, parent.seen (heads). names: {name: address} it resolves itself.
+    """with Parent() as parent: parent.url, parent.seen (heads). names: {name: address} it resolves itself, or {"name:port": (address, port)}.
 
     answer: what it says instead of doing anything."""
 
@@ -60,7 +60,8 @@ class Parent(Listening):
 
     def reach(self, authority):
         host, _, port = authority.rpartition(":")
-        return socket.create_connection((self.names.get(host, host.strip("[]")), int(port)))
+        address = self.names.get(authority) or self.names.get(host, host.strip("[]"))
+        return socket.create_connection(address if isinstance(address, tuple) else (address, int(port)))
 
     def serve(self, client):
         with client:
@@ -73,6 +74,7 @@ class Parent(Listening):
                 return
             method, target, _ = head.split("\r\n")[0].split(" ")
             authority = target if method == "CONNECT" else target.split("/")[2]
+            authority += "" if ":" in authority else ":80"
             with self.reach(authority) as origin:
                 if method == "CONNECT":
                     client.sendall(b"HTTP/1.1 200 OK\r\nX-Parent: yes\r\n\r\n" + self.chatty)

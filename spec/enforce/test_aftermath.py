@@ -230,8 +230,8 @@ class Killed(Running):
 
     PLANT = "mkdir -p a $TMPDIR/x/y; echo x > a/.envrc; touch a/ready; exec sleep 60"
 
-    def begin(self, policy=WORK, script=PLANT):
-        run = self.popen("sh", "-c", script, policy=policy)
+    def begin(self, policy=WORK, script=PLANT, **more):
+        run = self.popen("sh", "-c", script, policy=policy, **more)
         self.assertTrue(until(lambda: os.path.exists(self.path("w/a/ready"))), "does not start")
         self.assertIn(".bashrc", os.listdir(self.w))
         janitor = self.children(run.pid)[0]
@@ -246,6 +246,15 @@ class Killed(Running):
         folder = self.path("home/.local/state/srt-lua")
         # What was denied is kept there, too.
         return [name for name in os.listdir(folder) if name != "violations"] if os.path.exists(folder) else []
+
+    def told(self, name, file="home/.local/state/srt-lua/violations/violations.jsonl"):
+        """What the file of violations says of it, which is then removed."""
+        events = [json.loads(line) for line in self.read(file).splitlines()]
+        os.unlink(self.path(file))
+        for event in events:
+            self.assertEqual((self.path("policy.lua"), "it is called %s now" % os.path.basename(name + ASIDE)),
+                             (event["policy"], event["reason"].split("; ")[1]))
+        return [(e["kind"], e["rule"], e["command"].split("sh -c ")[1]) for e in events if e["target"] == self.path("w", name)]
 
     def is_clean(self, wait):
         if wait:
@@ -271,6 +280,7 @@ class Killed(Running):
                 err = self.run_sh("true", WORK).err.encode()
             self.assertIn(b"a/.envrc was made while the command ran", err, who)
             self.assertEqual([], self.states(), who)
+            self.assertEqual([("write", "filesystem.protect", self.PLANT)], self.told("a/.envrc"), who)
             self.sh("rm -r a")
 
     @as_everyone
@@ -290,8 +300,28 @@ class Killed(Running):
             self.assertIn("a/.envrc was made", got.err + got.out)
             self.is_clean(False)
             self.assertEqual([], self.states())
+            self.assertEqual([("write", "filesystem.protect", self.PLANT)], self.told("a/.envrc"), clean)
             self.sh("rm -r a")
         self.assertEqual("nothing was left behind\n", self.run_srt(["doctor", "--clean"]).out)
+
+    @as_everyone
+    def test_what_is_told_is_what_the_run_wanted(self):
+        """Its own file, its names for the command, and nothing of what it ignores or where it wants none."""
+        ignoring = WORK.replace("{", '{ ignoreViolations = { ["a thing"] = { ".vscode" } },', 1)
+        for file in (self.path("mine"), "none"):
+            run, pids = self.begin(ignoring, self.PLANT.replace("touch", "mkdir a/.vscode; touch", 1),
+                                   options=("--violations", file, "--command-id", "7", "--command-text", "a thing"))
+            for pid in pids.values():
+                os.kill(pid, signal.SIGKILL)
+            run.communicate(timeout=20)
+            until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
+            got = self.run_srt(["doctor", "--clean"])
+            self.assertIn("a/.envrc was made", got.out)
+            if file != "none":
+                self.assertEqual([(self.path("w/a/.envrc"), "7", "a thing")], [
+                    (e["target"], e["commandId"], e["command"]) for e in map(json.loads, self.read("mine").splitlines())])
+            self.sh("rm -r a")
+        self.assertEqual([], os.listdir(self.path("home/.local/state/srt-lua")))
 
     def test_at_any_time(self):
         for step in range(24):

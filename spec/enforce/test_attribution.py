@@ -118,6 +118,25 @@ s = socket.socket(socket.AF_INET6); s.connect(("::ffff:127.0.0.1", int(os.enviro
             self.assertGreater(found[0]["pid"], 1)
 
     @as_everyone
+    def test_reports_of_names(self):
+        """Who waits for the resolver's answer, by UDP of either kind or TCP; who does not wait is nobody."""
+        got = self.python("""
+import struct
+to = ("198.18.0.1", 53)
+def query(name): return struct.pack(">HHHHHH", 7, 0x100, 1, 0, 0, 0) + b"\\4" + name + b"\\4test\\0" + struct.pack(">HH", 1, 1)
+s = socket.create_connection(to); s.sendall(struct.pack(">H", len(query(b"tcp4"))) + query(b"tcp4")); s.recv(99)
+s = socket.socket(type=socket.SOCK_DGRAM); s.sendto(query(b"udp4"), to); s.recv(99)
+s = socket.socket(type=socket.SOCK_DGRAM); s.connect(to); s.send(query(b"udpc")); s.recv(99)
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); s.sendto(query(b"udp6"), ("::ffff:198.18.0.1", 53)); s.recv(99)
+subprocess.run(["getent", "hosts", "libc.test"])
+print(os.getpid())""", '{ network = { allowedDomains = { "up.test" } } }', options=["--report", "json"])
+        told = {v["target"]: v.get("process", {}) for v in json.loads(got.err.strip().splitlines()[-1])["violations"]}
+        mine = {"pid": int(got.out), "exe": os.path.realpath(PYTHON)}
+        self.assertEqual({name + ".test": mine for name in ("tcp4", "udp4", "udpc", "udp6")},
+                         {name: who for name, who in told.items() if name != "libc.test"}, got)
+        self.assertEqual(exe_of("getent"), told["libc.test"]["exe"])
+
+    @as_everyone
     def test_decides(self):
         """What the docs show: git may, others may not."""
         policy = """

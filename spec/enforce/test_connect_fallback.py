@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where nf_tables is missing: TCP that would leave is led to the proxy by the agent, under the same policy."""
 import os
+import signal
+import subprocess
 
 import test_transparent
 import world
 from lib import as_everyone, as_only, main, need
+from running import until
+from test_create_guard import agents
 from test_transparent import BARE, POLICY
 
 PYTHON = test_transparent.PYTHON
@@ -191,6 +195,36 @@ except OSError as error: print(error.strerror)"""
         got = self.run_sh("mkdir .git/hooks 2>/dev/null; touch fine && echo made; " + BARE + "curl -sS http://up.test/x",
                           POLICY.replace("{ network", '{ filesystem = { allowWrite = { "." }, createGuard = "supervisor" }, network', 1))
         self.assertIn("made\nGET /x HTTP/1.1", got.out, got)
+
+    @as_everyone
+    def test_signals_exec_and_a_killed_agent(self):
+        """Blocked or raining signals and exec(2) while threads connect change nothing; without the agent connect(2) fails."""
+        after = """import socket, sys
+print(socket.create_connection(("up.test", 7777)).recv(20), flush=True); sys.stdin.readline()
+print(socket.socket().connect_ex(("198.18.1.0", 7777)), socket.socket().connect_ex(("127.0.0.1", 3128)))"""
+        code = """import os, signal, socket, sys, threading, time
+def once(): return socket.create_connection(("up.test", 7777)).recv(20) == b"port 7777\\n"
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65)); assert once()
+signal.pthread_sigmask(signal.SIG_UNBLOCK, range(1, 65)); seen = []
+signal.signal(signal.SIGALRM, lambda *_: seen.append(1)); signal.siginterrupt(signal.SIGALRM, False)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+assert all(once() for _ in range(40)) and seen
+signal.setitimer(signal.ITIMER_REAL, 0)
+def work():
+    while True: once()
+for _ in range(20): threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1); os.execv(%r, ["python3", "-c", %r])""" % (PYTHON, after)
+        process = self.start([PYTHON, "-c", code], POLICY, stdin=subprocess.PIPE)
+        try:
+            self.assertEqual(b"b'port 7777\\n'\n", process.stdout.readline())
+            for agent in agents(process.pid):
+                os.kill(agent, signal.SIGKILL)
+            until(lambda: not agents(process.pid))
+            out, err = process.communicate(b"go\n", timeout=30)
+        finally:
+            process.kill()
+            process.communicate()
+        self.assertEqual((b"38 38\n", 0), (out, process.returncode), err)
 
     @as_only("user")
     def test_within_another(self):

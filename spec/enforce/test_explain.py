@@ -16,8 +16,97 @@ POLICY = """return { filesystem = {
   allowRead = { "../out/pub" },
 } }"""
 
+NETWORK = """return {
+  secrets = { github = { env = "GITHUB_TOKEN", hosts = { "api.github.com" } } },
+  credentials = { envVars = { { name = "MASKED", mode = "mask", injectHosts = { "api.github.com" } } } },
+  network = {
+    allowedDomains = { "api.github.com:443", "plain.example", "*.unread.example" },
+    deniedDomains = { "*:22" },
+    tlsTerminate = { excludeDomains = { "x.unread.example" } }, parentProxy = { http = "http://u:the-real@up.example:3128" },
+    decideConnect = function(conn)
+      srt.sleep(0.01)
+      if conn.host == "broken.example" then error("broken") end
+      return conn.protocol == "socks5" and conn.command == "make", "not " .. conn.protocol
+    end,
+    filterRequest = function(req)
+      srt.log.info("body", #req:body(), req:header("x-a"))
+      if req.method == "PUT" then return srt.respond { status = 418, body = "no\\27", headers = { A = "b" } } end
+      if req.method ~= "GET" then return false, "only GET" end
+      if req.host ~= "api.github.com" then return srt.pass end
+      return srt.allow { setHeaders = { Authorization = "Bearer " .. srt.secret.github }, removeHeaders = { "Cookie" },
+        setTarget = "/other?x" }
+    end,
+    filterResponse = function(res, req)
+      if res:body():find("virus") then return false, "no " .. req.path end
+      return srt.allow { status = 203, setHeaders = { ["X-Seen"] = res:header("a") } }
+    end,
+  },
+}
+"""
+
 
 class Explain(Case):
+    def net(self, *args, code, **more):
+        got = self.run_srt(["explain", self.policy(NETWORK), *args, "--json"], env={
+            "GITHUB_TOKEN": "the-real-secret", "MASKED": "the-real-masked-one"}, **more)
+        self.assertEqual((code, 1), (got.code, got.out.count("\n")), got)
+        self.assertNotIn("the-real", got.out + got.err)
+        return json.loads(got.out)
+
+    @as_everyone
+    def test_connections(self):
+        for words, decision, text, line in (
+                ("api.github.com:443", "allow", "network.allowedDomains \"api.github.com:443\"", 5),
+                ("x.example:22", "deny", "network.deniedDomains \"*:22\"", 6), ("x.example:443", "deny", "network.decideConnect", 8),
+                ("x.example:443 --protocol socks5 --command-text make", "allow", "network.decideConnect", 8)):
+            got = self.net("connect", *words.split(), code=0 if decision == "allow" else 1)
+            self.assertEqual((decision, text, line, words.split()[0]),
+                             (got["decision"], got["rule"]["text"], got["rule"]["line"], got["connect"]), got)
+        got = self.net("connect", "broken.example:1", code=1)
+        self.assertIn("policy.lua:10: broken", got["reason"])
+        self.assertIn("traceback", got["trace"])
+        self.assertEqual(True, got["fault"])
+
+    @as_everyone
+    def test_requests(self):
+        url, body = "https://api.github.com/a?b", self.write("w/body", "ab\0c")
+        got = self.net("request", "GET", url, "-H", "X-A: 1", "--data", "@" + body, "--response", "200",
+                       "--response-header", "A: seen", "--response-data", "fine", code=0)
+        self.assertEqual(("allow", "GET " + url, 13, {"Authorization": "Bearer <secret.github>"}, "/other?x", ["MASKED"]),
+                         (got["decision"], got["request"], got["rule"]["line"], got["set"], got["target"], got["puts"]))
+        self.assertIn("Cookie", got["remove"])
+        self.assertEqual(["body 4 1"], got["log"])
+        self.assertEqual(["network.filterRequest (%s:13)" % self.path("policy.lua")], got["asked"])
+        self.assertEqual(("allow", 203, {"X-Seen": "seen"}), tuple(got["response"][x] for x in ("decision", "status", "set")))
+        got = self.net("request", "GET", url, "--response", "200", "--response-data", "a virus", code=1)
+        self.assertEqual(("allow", "deny", 21), (got["decision"], got["response"]["decision"], got["response"]["rule"]["line"]))
+        got = self.net("request", "PUT", url, code=1)
+        self.assertEqual(("respond", 418, "no\x1b", {"A": "b"}), tuple(got[x] for x in ("decision", "status", "body", "headers")))
+        got = self.net("request", "GET", "https://x.unread.example/", code=0)
+        self.assertIn("filterRequest is not asked", got["note"])
+        self.assertNotIn("asked", got)
+        got = self.net("request", "POST", "http://plain.example", code=1)
+        self.assertIn("only GET", got["reason"])
+        got = self.net("request", "GET", "http://plain.example", code=0)
+        self.assertEqual("http://up.example:3128", got["via"])
+
+    def test_network_for_people(self):
+        policy = self.policy(NETWORK)
+        got = self.run_srt(["explain", policy, "request", "PUT", "https://api.github.com/", "-H", "x-a: \x1b"],
+                           env={"GITHUB_TOKEN": "the-real-secret"})
+        self.assertEqual((1, """answered by the policy: request PUT https://api.github.com/ (418)
+  by:    network.filterRequest (%s:13)
+  sends: A: b
+  body:  no\\x1b
+  asked: network.filterRequest (%s:13)
+  log:   body 0 \\x1b
+""" % (policy, policy), ""), (got.code, got.out, got.err))
+        for args in ("request GET", "request GET nowhere", "request A{B http://a", "request GET http://a -H x", "connect",
+                     "request GET http://a --response 999", "request GET http://a --response-data x", "read x --data x",
+                     "request GET http://a --data @none", "connect a", "connect a:1 --data x", "request GET http://a -H"):
+            got = self.run_srt(["explain", policy, *args.split()])
+            self.assertEqual((125, True, ""), (got.code, got.err.startswith("srt-lua: explain: "), got.out), (args, got))
+
     def explain(self, *args, policy=POLICY, **more):
         return self.run_srt(["explain", self.policy(policy), *args], **more)
 

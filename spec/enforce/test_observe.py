@@ -230,6 +230,34 @@ class Refused(Observed):
                 self.assertEqual((advice, count), (found[0]["advice"], len(found)), (how, got.events))
 
     @as_everyone
+    def test_what_only_the_kernel_counts(self):
+        """Datagrams without connect(2), by whatever call, and connections that nobody is asked about: none is missing."""
+        code = """if True:
+            import socket
+            def fails(f, *args):
+                try: f(*args); return 0
+                except OSError as e: return e.errno
+            out, six, inside = ("192.0.2.9", 9), ("2001:db8::9", 9), ("127.0.0.1", 9)
+            u, v = socket.socket(2, 2), socket.socket(10, 2)
+            print([fails(u.sendto, b"x", inside), fails(v.sendto, b"x", ("::1", 9)), fails(socket.socket().connect, ("127.0.0.1", 3128))][:2],
+                  {fails(f, *args) for f, args in [(u.sendto, (b"x", out))] * 2 + [(v.sendto, (b"x", six)), (u.sendmsg, ([b"x"], [], 0, out)),
+                   (v.sendto, (b"x", ("::ffff:192.0.2.9", 9)))]}, socket.socket().connect_ex(out) in (0, 101))"""
+        network = '}, network = { allowedDomains = { "up.test" }%s'
+        for how, text, errno, counted, told in (
+                ("closed", policy(), 101, 5, "network"), ("led", policy(more=network % ", transparent = true"), 1, 5, None),
+                ("not led", policy(more=network % ""), 101, 6, None), ("nobody leads", policy(more=network % ", transparent = false"), 101, 5,
+                                                                       "network.transparent"),
+                ("none", policy("none", network % ", transparent = false"), 101, 0, None)):
+            with self.subTest(how=how):
+                got = self.python(code, text)
+                self.assertEqual("[0, 0] {%d} True\n" % errno, got.out, got)
+                self.assertEqual([counted] if counted else [],
+                                 [e["count"] for e in got.events if e["target"] == "(addresses outside)"], got.events)
+                rest = [(e["target"], e["rule"].split(" ")[0]) for e in got.events if e["target"] != "(addresses outside)"]
+                if how != "led":
+                    self.assertEqual([("192.0.2.9:9", told)] if told else [], rest)
+
+    @as_everyone
     def test_unix_datagrams(self):
         """With Unix sockets it is the type that is refused. Without, libraries try in vain all the time: nobody is told."""
         code = """if True:

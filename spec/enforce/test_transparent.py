@@ -286,6 +286,15 @@ class Programs(Transparent):
             self.check(BARE + "curl -sS %s http://up.test/path" % option, "GET /path HTTP/1.1\n")
         self.check(BARE + "curl -sS http://six.test/", "curl: (")
 
+    @as_everyone
+    def test_nc(self):
+        need("nc")
+        got = self.run_sh("for to in '-4 up.test 7777' '-6 up.test 7777' 'up.test 6379' 'evil.test 7777' '192.0.2.1 7777'; do echo hello | "
+                          + BARE + "nc -Nvw 9 $to 2>&1; echo $?; done", POLICY)
+        self.assertEqual(2, got.out.count(" succeeded!\nport 7777\nhello\n0\n"), got)
+        self.assertIn('nc: getaddrinfo for host "evil.test" port 7777: Name or service not known\n1\n', got.out)
+        self.assertEqual((["7777"] * 2, {"up.test"}), (WORLD.clients(), set(WORLD.queries())))
+
     def test_ssh(self):
         # As root: it wants to find its user in /etc/passwd.
         need("ssh")
@@ -301,10 +310,18 @@ class Programs(Transparent):
         self.check(BARE + "git clone -q git://up.test/r.git && cat r/README", "from git\n",
                    POLICY.replace("{ network", '{ filesystem = { allowWrite = { "." } }, network', 1))
 
+    @as_everyone
     def test_psql(self):
+        """libpq's own encryption request goes through, and the query's answer comes back; denied, nothing leaves."""
         need("psql")
-        self.check(BARE + "psql -w 'host=up.test sslmode=disable connect_timeout=5' -c 'select 1'", "up.test")
-        self.assertIn("5432", WORLD.clients())
+        query = BARE + "PGCONNECT_TIMEOUT=9 psql -XwAtU somebody -d db -h %s -c 'select 6 * 7' 2>&1; "
+        got = self.run_sh(query % "up.test" + query % "evil.test" + query % "other.test", POLICY)
+        lines = got.out.splitlines()
+        self.assertEqual("somebody|select 6 * 7", lines[0], got)
+        self.assertIn('could not translate host name "evil.test" to address', lines[1], got)
+        self.assertIn('connection to server at "other.test"', lines[2], got)
+        self.assertNotIn("select 6", "".join(lines[1:]), got)
+        self.assertEqual((["5432"], {"up.test"}), (WORLD.clients(), set(WORLD.queries())))
 
     def test_redis(self):
         need("redis-cli")

@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 
+import postgres
+
 HOST, NEIGHBOUR = "10.77.0.1", "10.77.0.2"
 HOST6, NEIGHBOUR6 = "2001:db8:77::1", "2001:db8:77::2"
 NEWNS, NEWNET = 0x20000, 0x40000000
@@ -114,8 +116,11 @@ def dns(folder):
 
 
 def serve_one(client, port):
-    """Tells what it is, then echoes; port 80 speaks HTTP, and 443 waits for its client."""
+    """Tells what it is, then echoes; port 80 speaks HTTP, 5432 PostgreSQL, and 443 waits for its client."""
     with contextlib.suppress(ConnectionError), client:
+        if port == 5432:
+            postgres.serve(client)
+            return
         if port == 80:
             head = b""
             while b"\r\n\r\n" not in head:

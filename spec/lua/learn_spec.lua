@@ -9,6 +9,8 @@ local stores = require "srt.stores"
 local text = require "srt.learn_text"
 
 local HOME = "/home/me"
+local OWN = {}
+for i, path in ipairs(dofile("policies/no-secrets.lua").filesystem.denyRead) do OWN[i] = path:gsub("^~", HOME) end
 
 -- rows: "create /a/b", "write …", "delete …", "chmod …"; gone: paths that are not there in the end, folders end in "/"
 local function folded(rows, options)
@@ -22,7 +24,7 @@ local function folded(rows, options)
   end
   for _, path in ipairs(options.gone or {}) do kinds[path] = nil end
   local allow, never = fold.fold(seen, { home = HOME, project = options.project, kind = function(p) return kinds[p] end,
-    stores = stores.new(HOME, { "/etc/shadow" }, function() end) })
+    stores = stores.new(OWN, { "/etc/shadow" }, function() end) })
   local names, others = {}, {}
   for i, entry in ipairs(allow) do names[i] = entry.path .. (entry.file and " file" or "") end
   for i, entry in ipairs(never) do others[i] = entry.path end
@@ -100,6 +102,10 @@ describe("folding", function()
     assert.equal("/w/p", fold.project({ home = HOME }, { HOME, "/w/p" }))
     for _, path in ipairs { "/", HOME, "/home", "/tmp", "/usr" } do
       assert.is_nil(fold.project({ home = HOME }, { path }), path)
+    end
+    -- However far above, it has all of home in it.
+    for _, path in ipairs { "/data", "/data/users" } do
+      assert.is_nil(fold.project({ home = "/data/users/staff/me" }, { path }), path)
     end
   end)
 end)
@@ -180,6 +186,7 @@ describe("the policy", function()
     npm = { hosts = { "*.npmjs.org:443" }, write = { HOME .. "/.npm" }, deny = { HOME .. "/.npmrc" } },
     ["git-https"] = { hosts = { "github.com:443" }, write = {}, deny = {} },
     ["no-system-secrets"] = { hosts = {}, write = {}, deny = { "/etc/shadow" } },
+    pypi = { hosts = { "pypi.org:443", "files.pythonhosted.org:443" }, write = { HOME .. "/.cache/pip" }, deny = {} },
   }
 
   local function found(more)
@@ -211,6 +218,10 @@ describe("the policy", function()
       rules = { rule("a.npmjs.org", "node"), rule("github.com", "git-remote-https"), rule("example.com", "node") } }
     assert.same({ extends = { "workspace", "npm", "git-https" },
       network = { allowedDomains = { "example.com:443" } } }, policy)
+    for _, program in ipairs { "/usr/bin/python3.11", "/opt/bin/uv", "/usr/bin/pip3" } do
+      policy = written { allow = { entry(HOME .. "/.cache/pip") }, rules = { rule("pypi.org", program) } }
+      assert.same({ extends = { "pypi" } }, policy)
+    end
   end)
 
   it("uses nothing that gives what was not used, or denies what was read", function()

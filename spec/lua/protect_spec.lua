@@ -91,7 +91,8 @@ describe("protected names", function()
     local folder = top .. "/state"
     local record = { temp = "/tmp/x", places = { top .. "/.bashrc" }, home = found.home, bases = found.bases, seen = found.seen,
       gits = { ["/g"] = "git" }, lists = state.kept(rules), settings = { names = { { name = "n" } }, newRepositories = "report",
-      allowGitConfig = true } }
+      allowGitConfig = true }, report = { command = "a\nb", commandId = "", path = "none",
+        ignore = { ["*"] = { "x", "y" }, make = { "z" } } } }
     local handle = assert(state.create({ "/proc/nowhere", folder }, state.encode(record)))
     local read = state.read(handle.path)
     require("srt.c.tidy").close(handle.fd)
@@ -99,6 +100,7 @@ describe("protected names", function()
     assert.same(record.places, read.places)
     assert.same(record.bases, read.bases)
     assert.same(record.settings, read.settings)
+    assert.same(record.report, read.report)
     assert.is_true(read.gits["/g"])
     for path in pairs(record.seen) do assert.is_true(read.seen[path], path) end
     local restored = decide.restore(read.lists)

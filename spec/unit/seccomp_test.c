@@ -375,12 +375,44 @@ static void unknown_calls_and_foreign_machines(void **state)
 	}
 }
 
+/* What the first allows is the second's to answer, and nothing else is. */
+static void two_joined_answer_as_two(void **state)
+{
+	struct sock_fprog first, second, joined;
+
+	(void)state;
+	build(SOCKETS, machines[0].token, &first);
+	build(NOTIFIED | SOCKETS | GUARD, machines[0].token, &second);
+	assert_int_equal(seccomp_join(&first, &second, &joined), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct seccomp_data data = {
+			.arch = machines[0].audit,
+			.nr = seccomp_syscall_resolve_name_arch(
+				machines[0].token, rows[i].call),
+		};
+		unsigned int want;
+
+		memcpy(data.args, rows[i].args, sizeof(rows[i].args));
+		want = bpf_simulate(&first, &data);
+		if (want == ALLOW)
+			want = bpf_simulate(&second, &data);
+		assert_int_equal(bpf_simulate(&joined, &data), want);
+	}
+	free(first.filter);
+	free(second.filter);
+	free(joined.filter);
+	first.len = BPF_MAXINSNS;
+	second.len = 1;
+	assert_int_equal(seccomp_join(&first, &second, &joined), -E2BIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_on_every_machine),
 		cmocka_unit_test(newer_calls),
 		cmocka_unit_test(unknown_calls_and_foreign_machines),
+		cmocka_unit_test(two_joined_answer_as_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

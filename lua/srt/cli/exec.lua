@@ -149,7 +149,10 @@ end
 -- When nothing of the run lives any more; what the session has to tell of it.
 local function finish(ctx, fd, handle, folders)
   require("srt.c.tidy").close(handle.fd)
-  local lines, denied = require("srt.aftermath").close(handle.path)
+  -- Of what the command has left the session is told, as nobody else.
+  local record = require("srt.state").read(handle.path)
+  record.path = handle.path
+  local lines, denied = require("srt.aftermath").close(handle.path, record)
   for _, line in ipairs(lines) do ctx.err(require("srt.report").ours(line)) end
   require("srt.state").leave(folders, handle.folder)
   local json = require("srt.json")

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- srt-lua explain: what a policy allows on a path, and which rule decides. Runs nothing.
+-- srt-lua explain: what a policy answers to something, and which rule decides. Runs no command.
 local judge = require "srt.judge"
+local net = require "srt.explain_net"
 local report = require "srt.report"
 
 local explain = {}
@@ -9,25 +10,41 @@ local ALLOWED, DENIED, FAILED = 0, 1, 125
 
 explain.USAGE = [[
 usage: srt-lua explain POLICY ACTION PATH… [--json]
+       srt-lua explain POLICY connect HOST:PORT [--protocol NAME] [--json]
+       srt-lua explain POLICY request METHOD URL [option…] [--json]
        srt-lua explain POLICY --stdin
 
-Says what a command under POLICY is answered when it does ACTION to PATH, as named from here: the decision, the rule
-that made it, the real path after links. Runs nothing: where filesystem.decideOpen would be asked, it says so.
+Says what a command under POLICY is answered: the decision, and the rule that made it with file and line. No command
+runs and nothing is connected to. Of a PATH, named from here, it tells the real path after links and the errno; where
+filesystem.decideOpen would be asked, it says so. For connections and requests the policy's callbacks run, as in a run:
+which were asked, what they logged, and what they change of a request; secrets show as <secret.NAME>.
 
   ACTION     read list stat; write append mmap truncate chmod chown utime setxattr; create mkdir mknod symlink
-             tmpfile; delete unlink rmdir; rename exchange link, which take their paths in pairs; connect, to a
+             tmpfile; delete unlink rmdir; rename exchange link, which take their paths in pairs; connect, also to a
              Unix socket: unix:PATH
-  --json     one JSON object a line, one for each path or pair
-  --stdin    read actions and their paths from standard input, each ended by a NUL byte; answers as --json
+  -H, --header 'NAME: VALUE'         a header field of the request
+  --data TEXT | @FILE                its body
+  --response STATUS                  ask about this response to it as well, with
+  --response-header 'NAME: VALUE'    its header fields, and
+  --response-data TEXT | @FILE       its body
+  --protocol NAME                    how the client connects: connect (default), http, socks5, socks4a, transparent
+  --command-text TEXT                conn.command of callbacks
+  --json                             one JSON object a line, one for each path, pair or other question
+  --stdin                            read actions and their paths from standard input, each ended by a NUL byte;
+                                     answers as --json
 
-The exit status is 0 where all is allowed, 1 where something is denied, 125 for a failure of srt-lua itself.
+The exit status is 0 where all is allowed, 1 where something is denied or answered by the policy, 125 for a failure of
+srt-lua itself.
 ]]
 
----@return table|nil options {policy=, action=, paths=, json=, stdin=} or {help = true}
+---@return table|nil options {policy=, action=, paths=, json=, stdin=, net = of explain_net.take} or {help = true}
 ---@return string|nil message
 local function parse(args)
-  local options, words, plain = {}, {}, false
-  for _, arg in ipairs(args) do
+  local options, words, plain, i = { net = {} }, {}, false, 0
+  while i < #args do
+    i = i + 1
+    local arg = args[i]
+    local field = not plain and net.option(arg)
     if plain or arg:sub(1, 1) ~= "-" then
       words[#words + 1] = arg
     elseif arg == "--" then
@@ -36,6 +53,10 @@ local function parse(args)
       return { help = true }
     elseif arg == "--json" or arg == "--stdin" then
       options[arg:sub(3)] = true
+    elseif field then
+      i = i + 1
+      local problem = net.take(options.net, field, args[i])
+      if problem then return nil, problem end
     else
       return nil, "unknown option " .. arg
     end
@@ -68,7 +89,7 @@ local function questions_of(words)
     if not words[i + takes] then return nil, ("%s takes %d path%s"):format(action, takes, takes == 1 and "" or "s") end
     if action == "connect" then
       one.socket = one.path:match("^unix:(.+)$")
-      if not one.socket then return nil, "connect takes unix:PATH; srt-lua check prints which hosts may be reached" end
+      if not one.socket then return nil, "connect takes unix:PATH here, or one HOST:PORT without --stdin" end
     end
     if one.path == "" or one.to == "" then return nil, "a path can't be empty" end
     list[#list + 1] = one
@@ -97,38 +118,29 @@ local function given_questions(options)
   return questions_of(words)
 end
 
-local OPENS = { read = "read", write = "write", append = "write" }
+-- Connections and requests, of which there is one: everything else is about paths.
+local function is_net(options)
+  if options.action == "request" then return true end
+  local first = options.paths and options.paths[1]
+  return options.action == "connect" and first ~= nil and not first:find("^unix:")
+end
 
--- Judges, and says which callback a command's open would be decided by.
-local function asker_of(loaded, deciding)
-  local chain = loaded.profile.callbacks.decideOpen
-  local decider = chain[1] and require("srt.decide_open").new(loaded.profile, loaded.rules, "")
-  return function(question, ...)
-    local answer = deciding:ask(question.action, ...)
-    local mode = OPENS[question.action]
-    if decider and mode and decider:asks(answer, mode) then
-      answer.asks = loaded.profile.callbacks.origins[chain[1]] or { key = "filesystem.decideOpen" }
-    end
-    return answer
+---@param lines string[] where the policy's log goes
+---@return table|nil rehearsal
+local function rehearse(ctx, facts, options, lines)
+  facts.log = function(level, text) lines[#lines + 1] = (level == "info" and "" or level .. ": ") .. text end
+  local rehearsal, problems = require("srt.rehearse").open(facts, options.policy,
+    { command = options.net.command, onlyPaths = not is_net(options) })
+  for i, line in ipairs(lines) do
+    ctx.err("srt-lua: policy: " .. report.plain(line) .. "\n")
+    lines[i] = nil
   end
+  ctx.err(rehearsal and report.text(rehearsal.profile.unenforced, ctx.tty)
+    or type(problems) == "string" and report.ours(problems) or report.text(problems, ctx.tty))
+  return rehearsal
 end
 
----@return fun(question: table, path: string, to: string?): srt.answer|nil asks
----@return string|nil text what is wrong, ready to be printed
-local function judge_of(ctx, facts, file)
-  local session = require("srt.session")
-  local temp, message = session.tempDir(facts)
-  if not temp then return nil, "srt-lua: " .. message .. "\n" end
-  local loaded, problems = session.load(facts, file, { lint = true, tempDir = temp })
-  if not loaded then return nil, report.text(problems, ctx.tty) end
-  local plan
-  local backend = require("srt.backend").get(loaded.profile.backend)
-  plan, message = backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
-    env = facts.env, tempDir = temp, features = facts.features, identity = require("srt.c.sandbox").identity() })
-  if not plan then return nil, "srt-lua: " .. message .. "\n" end
-  return asker_of(loaded, judge.new(loaded.rules, plan)), report.text(loaded.profile.unenforced, ctx.tty)
-end
-
+-- "~" is a name here: shells have put the home in its place.
 local function absolute(path, cwd)
   return path:sub(1, 1) == "/" and path or (cwd == "/" and "" or cwd) .. "/" .. path
 end
@@ -173,16 +185,32 @@ function explain.text(question, answer)
   return table.concat(lines, "\n") .. "\n"
 end
 
-local function tell(ctx, options, facts, deciding, questions)
-  local status, json = ALLOWED, require("srt.json")
+local function tell(ctx, options, rehearsal, questions)
+  local status, json, cwd = ALLOWED, require("srt.json"), rehearsal.facts.cwd
   for _, question in ipairs(questions) do
-    local answer = deciding(question, absolute(question.socket or question.path, facts.cwd),
-      question.to and absolute(question.to, facts.cwd))
+    local answer = rehearsal:judged(question.action, absolute(question.socket or question.path, cwd),
+      question.to and absolute(question.to, cwd))
     if answer.decision ~= "allow" then status = DENIED end
     ctx.out((options.json or options.stdin) and json.encode(data_of(question, answer), true) .. "\n"
       or explain.text(question, answer))
   end
   return status
+end
+
+local function tell_net(ctx, options, rehearsal, question, lines)
+  local answer = net.ask(rehearsal, question, lines)
+  ctx.out(options.json and require("srt.json").encode(net.data(question, answer), true) .. "\n"
+    or net.text(question, answer))
+  return net.allows(answer) and ALLOWED or DENIED
+end
+
+---@return table|nil questions of paths, or one of the network
+---@return string|nil message
+local function asked(options)
+  if options.stdin then return read_questions() end
+  if is_net(options) then return net.read(options.action, options.paths, options.net) end
+  if next(options.net) then return nil, "headers, bodies and the like are for connections and requests" end
+  return given_questions(options)
 end
 
 --- Runs the command.
@@ -196,13 +224,7 @@ function explain.main(args, ctx)
     ctx.out(explain.USAGE)
     return 0
   end
-  if options then
-    if options.stdin then
-      questions, message = read_questions()
-    else
-      questions, message = given_questions(options)
-    end
-  end
+  if options then questions, message = asked(options) end
   if not questions then
     ctx.err(report.usage("srt-lua explain", message, explain.USAGE))
     return FAILED
@@ -213,9 +235,11 @@ function explain.main(args, ctx)
     ctx.err("srt-lua: " .. message .. "\n")
     return FAILED
   end
-  local deciding, text = judge_of(ctx, facts, options.policy)
-  ctx.err(text)
-  return deciding and tell(ctx, options, facts, deciding, questions) or FAILED
+  local lines = {}
+  local rehearsal = rehearse(ctx, facts, options, lines)
+  if not rehearsal then return FAILED end
+  if is_net(options) then return tell_net(ctx, options, rehearsal, questions, lines) end
+  return tell(ctx, options, rehearsal, questions)
 end
 
 return explain

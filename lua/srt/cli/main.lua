@@ -5,14 +5,18 @@ local sys = require "srt.c.sys"
 local COMMANDS = {
   { "run", "run a command under a policy" },
   { "check", "validate policies and print what they come to" },
-  { "explain", "say what a policy allows on a path, and which rule decides" },
+  { "explain", "say what a policy answers on a path, a connection or a request, and which rule decides" },
   { "compile", "print the native plan of a policy" },
+  { "completions", "write what bash, zsh or fish needs to complete command lines" },
   { "convert", "write JSON settings of srt as a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "session", "keep a policy and its proxy up, for commands that join by exec" },
   { "exec", "run a command in a session" },
+  { "init", "look at a project and write its first policy" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
+  { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
+  { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
   { "violations", "show what was denied in your runs" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
@@ -38,7 +42,7 @@ local function err(text) sys.write(2, text) end
 local function overview()
   local lines = { "usage: srt-lua COMMAND …", "", "Runs commands under a policy that is a Lua program.", "" }
   for _, command in ipairs(COMMANDS) do
-    lines[#lines + 1] = ("  srt-lua %-10s %s"):format(command[1], command[2])
+    lines[#lines + 1] = ("  srt-lua %-11s %s"):format(command[1], command[2])
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "srt-lua COMMAND --help tells more; man srt-lua has it all."
@@ -77,6 +81,7 @@ end
 -- What a command is given beside its arguments.
 local function context(program)
   return { program = program, out = out, err = err, tty = sys.isatty(2), load = load_for_check(program),
+    commands = COMMANDS,
     redirects = function() return require("srt.transparent").works() end }
 end
 

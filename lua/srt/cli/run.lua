@@ -69,9 +69,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
   end, say)
-  local kind, value, notices = sandbox:run()
+  local kind, value, notices, unreached = sandbox:run()
   if watcher then
-    watcher:close()
+    watcher:close(unreached)
     reporter:missed(watcher.lost)
   end
   if updates then updates:close() end
@@ -104,7 +104,7 @@ local function prepare(ctx, options)
   end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
-    live = (options.controlFd ~= nil or options.watch) and true or nil })
+    live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
   if require("srt.backend").ELSEWHERE[elsewhere] then
@@ -117,6 +117,12 @@ local function prepare(ctx, options)
   message = require("srt.planning").equip(facts, loaded)
   if message then return nil, ours(message) end
   loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
+  if options.prompt then
+    if loaded.profile.network.strict then
+      tell(ctx, { "network.strictAllowlist is set, so --prompt asks nothing" }, "warning: ")
+    end
+    loaded.prompt = require("srt.prompt").new(function(line) tell(ctx, { line }) end)
+  end
   return loaded
 end
 
@@ -142,16 +148,17 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
-  local state
-  state, message = require("srt.planning").state(loaded, plan)
-  if not state then return fail(ctx, message) end
   local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
+  local state
+  state, message = require("srt.planning").state(loaded, plan, reporter)
+  if not state then return fail(ctx, message) end
   reporter.folder, reporter.debug = state.handle.folder, say
   if options.learner then options.learner:listen(reporter) end
   local status, unavailable = execute(ctx, options, sandbox, loaded, plan, say, reporter)
   sandbox:close()
   close_state(ctx, state, reporter)
   ctx.err(reporter:close(ctx.tty))
+  if loaded.prompt then loaded.prompt:close(loaded.facts, loaded.policy, options.policy) end
   return status, unavailable
 end
 

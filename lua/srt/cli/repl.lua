@@ -1,0 +1,254 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua repl: asks a policy and evaluates Lua in its box, line by line, from a terminal or a pipe.
+local judge = require "srt.judge"
+local net = require "srt.explain_net"
+local rehearse = require "srt.rehearse"
+local rehearse_answer = require "srt.rehearse_answer"
+local report = require "srt.report"
+
+local repl = {}
+local Session = {}
+Session.__index = Session
+
+local FAILED, EINTR = 125, 4
+
+repl.USAGE = [[
+usage: srt-lua repl POLICY
+
+Loads a policy in its box and answers what is typed, from a terminal or a pipe; no command runs, nothing is connected
+to. State lasts as in a run: srt.state, srt.rate, what decideOpen granted.
+
+  read PATH, write PATH, …      any action of srt-lua explain; ~ is the home
+  connect HOST:PORT [--protocol NAME]
+  request METHOD URL [-H 'NAME: VALUE'] [--data TEXT|@FILE] [--response STATUS] …
+  = EXPRESSION                  evaluates it in the box and shows it
+  anything else                 is Lua and runs there; globals last
+  reload, help, quit
+
+Each input has the budget of loading a policy; Ctrl-C ends what goes on, Ctrl-D ends the session. For line editing, run
+it under rlwrap.
+]]
+
+local HELP = repl.USAGE:match("\n\n(  read.-\n)\n")
+
+---@return table|nil options {policy=} or {help = true}
+---@return string|nil message
+local function parse(args)
+  local words, plain = {}, false
+  for _, arg in ipairs(args) do
+    if plain or arg:sub(1, 1) ~= "-" then
+      words[#words + 1] = arg
+    elseif arg == "--" then
+      plain = true
+    elseif arg == "--help" or arg == "-h" then
+      return { help = true }
+    else
+      return nil, "unknown option " .. arg
+    end
+  end
+  if #words ~= 1 then return nil, #words == 0 and "no policy given" or "it takes one policy" end
+  return { policy = words[1] }
+end
+
+---Splits a line as a shell does: blanks part words, quotes hold them together.
+---@param line string
+---@return string[]|nil words
+---@return string|nil problem
+function repl.words(line)
+  local words, at = {}, 1
+  while true do
+    at = line:find("%S", at)
+    if not at then return words end
+    local word = ""
+    while at <= #line and not line:find("^%s", at) do
+      local quote = line:match("^[\"']", at)
+      local stop = quote and line:find(quote, at + 1, true)
+      if quote and not stop then return nil, "a quote is not closed" end
+      local part = quote and line:sub(at + 1, stop - 1) or line:match("^[^%s\"']+", at)
+      word, at = word .. part, quote and stop + 1 or at + #part
+    end
+    words[#words + 1] = word
+  end
+end
+
+function Session:say(text) self.ctx.out(text) end
+function Session:fail(message) self.ctx.out("error: " .. report.plain(message) .. "\n") end
+
+local function path_command(self, action, words)
+  local takes = judge.takes(action)
+  if #words ~= takes then return self:fail(("%s takes %d path%s"):format(action, takes, takes == 1 and "" or "s")) end
+  local path = action == "connect" and words[1]:match("^unix:(.+)$") or words[1]
+  local answer = rehearse_answer.path(self.rehearsal:path(action, path, words[2]))
+  answer.real = nil
+  self:say(rehearse_answer.text(action .. " " .. table.concat(words, " to "),
+    net.told(self.rehearsal, nil, answer)))
+end
+
+local function net_command(self, action, words)
+  local plain, options, i = {}, {}, 0
+  while i < #words do
+    i = i + 1
+    local field = net.option(words[i])
+    local problem
+    if field then
+      i = i + 1
+      problem = net.take(options, field, words[i])
+    elseif words[i]:sub(1, 1) == "-" then
+      problem = "unknown option " .. words[i]
+    else
+      plain[#plain + 1] = words[i]
+    end
+    if problem then return self:fail(problem) end
+  end
+  local question, problem = net.read(action, plain, options)
+  if not question then return self:fail(problem) end
+  self:say(net.text(question, net.ask(self.rehearsal, question)))
+end
+
+local function command(self, name, rest)
+  local words, problem = repl.words(rest)
+  if not words then return self:fail(problem) end
+  if name == "request" or name == "connect" and not (words[1] or ""):find("^unix:") then
+    return net_command(self, name, words)
+  end
+  path_command(self, name, words)
+end
+
+-- What the box made of a chunk.
+local function run_chunk(self, text, name)
+  local value, fault = self.rehearsal.loaded.box:chunk(text, name)
+  if value == nil and fault then
+    self:fail(fault.message)
+  else
+    return value
+  end
+end
+
+-- Compiles only, as the box will: what is wrong with a text has the line that was typed.
+local function compiles(text)
+  local ok, message = load(text, "=input", "t")
+  return ok ~= nil, message
+end
+
+local function evaluate(self, text)
+  local ok, message = compiles("return " .. text)
+  if not ok then return self:fail(message) end
+  -- A comment at its end would hide what follows; else there is no second line that nobody typed.
+  local shown = run_chunk(self, "return show(" .. text .. (text:find("--", 1, true) and "\n)" or ")"), "input")
+  if type(shown) == "string" and shown ~= "" then self:say(shown:gsub("[^\n]+", report.plain) .. "\n") end
+end
+
+---@return boolean? more is to come
+local function run_lua(self, text)
+  if compiles("return " .. text) then return evaluate(self, text) end
+  local ok, message = compiles(text)
+  if ok then
+    run_chunk(self, text, "input")
+  elseif message:find("near <eof>$") and not self.ended then
+    return true
+  else
+    self:fail(message)
+  end
+end
+
+---Loads the policy, or loads it again.
+---@return boolean ok
+function Session:load()
+  local rehearsal, problems = rehearse.open(self.facts, self.policy)
+  if not rehearsal then
+    self.ctx.err(type(problems) == "string" and report.ours(problems) or report.text(problems, self.ctx.tty))
+    return false
+  end
+  self.rehearsal = rehearsal
+  self.ctx.err(report.text(rehearsal.profile.unenforced, self.ctx.tty))
+  run_chunk(self, "show = (function() " .. self.ctx.program.embedded("box.show") .. "\nend)()", "show")
+  return true
+end
+
+local WORDS = {
+  help = function(self) self:say(HELP) end,
+  quit = function(self) self.ended = true end,
+  reload = function(self)
+    if self:load() then self:say("loaded again\n") end
+  end,
+}
+WORDS.exit = WORDS.quit
+
+---Answers an input.
+---@param text string of one line or more
+---@return boolean? more it is the beginning of what has more lines
+function Session:answer(text)
+  local line = text:match("^%s*(.-)%s*$")
+  local name, rest = line:match("^(%l+)%s+([^=%s(].*)$")
+  name = name or line:match("^%l+$")
+  if line == "" then return end
+  if WORDS[line] then return WORDS[line](self) end
+  if name and (judge.takes(name) or name == "request") then return command(self, name, rest or "") end
+  if line:sub(1, 1) == "=" then return evaluate(self, line:sub(2)) end
+  return run_lua(self, text)
+end
+
+-- One input with all that can go wrong in it.
+local function attempt(self, text)
+  local ok, more = pcall(self.answer, self, text)
+  if ok then return more end
+  self:fail(tostring(more))
+end
+
+---Reads until the input ends.
+function Session:run()
+  local text = ""
+  while not self.ended do
+    if self.tty then self:say(text == "" and "> " or ">> ") end
+    local line, _, code = io.read("L")
+    if self.taken() and (not line or code) then
+      text = ""
+      self:say("\n")
+    elseif line then
+      text = text .. line
+      if not attempt(self, text) then text = "" end
+    elseif code ~= EINTR then
+      self.ended = true
+      if text ~= "" then attempt(self, text) end
+      if self.tty then self:say("\n") end
+    end
+  end
+end
+
+local function start(ctx, options, facts)
+  local interrupt, sys = require "srt.c.interrupt", require "srt.c.sys"
+  local self = setmetatable({ ctx = ctx, facts = facts, policy = options.policy, tty = sys.isatty(0),
+    taken = function() return false end }, Session)
+  facts.log = function(level, text)
+    ctx.out(("log: %s%s\n"):format(level == "info" and "" or level .. ": ", report.plain(text)))
+  end
+  if not self:load() then return FAILED end
+  if self.tty then
+    local ok, message = interrupt.watch()
+    if not ok then
+      ctx.err(report.ours("Ctrl-C can't be watched: " .. message))
+      return FAILED
+    end
+    self.taken, rehearse.interrupted = interrupt.taken, interrupt.taken
+    self:say("srt-lua " .. ctx.program.version .. "; help tells what can be typed\n")
+  end
+  self:run()
+  return 0
+end
+
+--- Runs the command.
+---@param args string[] what follows "repl"
+---@param ctx table {program, out, err, tty}
+---@return integer exit status
+function repl.main(args, ctx)
+  local options, message = parse(args)
+  local status = report.answered(ctx, "srt-lua repl", repl.USAGE, options, message, FAILED)
+  if status then return status end
+  local facts
+  facts, message = require("srt.session").facts(ctx.program)
+  if facts then return start(ctx, options, facts) end
+  ctx.err(report.ours(message))
+  return FAILED
+end
+
+return repl
