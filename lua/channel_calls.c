@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum {
 	PIECE = 65536,
 	BACKLOG = 128,
 	MEMORY_MAX = 64 << 20,
+	PATIENCE_MS = 30000,
 };
 
 void channel_push_fds(lua_State *L, const int *fds, size_t count)
@@ -189,6 +191,18 @@ static int channel_lua_connect(lua_State *L)
 	return 2;
 }
 
+/* A channel had it and left it non-blocking. Return: is it worth a new try? */
+static bool wait_for(int fd, short events)
+{
+	struct pollfd one = { .fd = fd, .events = events };
+	int count;
+
+	do {
+		count = poll(&one, 1, PATIENCE_MS);
+	} while (count < 0 && errno == EINTR);
+	return count > 0;
+}
+
 /* say(fd, text[, fds]) -> true | nil, message, name: waits until all is sent */
 static int channel_lua_say(lua_State *L)
 {
@@ -199,6 +213,8 @@ static int channel_lua_say(lua_State *L)
 	while (size) {
 		ssize_t sent = channel_send(fd, text, size, fds, count, 0);
 
+		if (sent == -EAGAIN && wait_for(fd, POLLOUT))
+			continue;
 		if (sent < 0)
 			return api_fail(L, (int)-sent);
 		text += sent;
@@ -217,6 +233,10 @@ static int channel_lua_hear(lua_State *L)
 	size_t count = SYS_MAX_FDS;
 	ssize_t size = sys_receive(fd, data, sizeof(data), fds, &count);
 
+	if (size == -EAGAIN && wait_for(fd, POLLIN)) {
+		count = SYS_MAX_FDS;
+		size = sys_receive(fd, data, sizeof(data), fds, &count);
+	}
 	if (size < 0)
 		return api_fail(L, (int)-size);
 	lua_pushlstring(L, data, (size_t)size);

@@ -72,7 +72,7 @@ end
 ---@return table|nil version {loaded, options, policy, warnings}
 ---@return string|nil text what is wrong
 local function load(facts, socket, options, path, given)
-  local how = { live = true, given = given, hide = socket, reportFile = options.reportFile }
+  local how = { live = "session", given = given, hide = socket, reportFile = options.reportFile }
   local loaded, problems = require("srt.session").load(facts, path, how)
   if not loaded then return nil, require("srt.report").text(problems):gsub("\n$", "") end
   local profile = loaded.profile
