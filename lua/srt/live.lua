@@ -118,6 +118,7 @@ end
 ---@return integer cut how many connections were reset
 function Live:update(fresh)
   local held, now = {}, held_of(fresh.profile)
+  self.held = self.held or held_of(self.began)
   for i, part in ipairs(HELD) do
     if now[i] ~= self.held[i] then held[#held + 1] = part[1] end
   end
@@ -141,7 +142,6 @@ end
 function live.new(loaded, facts, sandbox, reporter)
   local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, reporter = reporter,
     prompt = loaded.prompt }, Live)
-  if loaded.profile.live then self.held = held_of(loaded.profile) end
   enter(self, loaded, loaded.profile)
   return self
 end

@@ -154,7 +154,7 @@ local function network(self, values)
   out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (asks and not out.strict) or false
   require("srt.ways").resolve(self, values, out, rules)
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
-  if self.ctx.live and out.transparent then out.transparent.eager = true end
+  if self.ctx.live == true and out.transparent then out.transparent.eager = true end
   return out
 end
 

@@ -58,29 +58,14 @@ local function careful(self, what, fn, ...)
   end
 end
 
--- The line so far; a list, since it may come in many pieces.
-local function add(self, data)
-  local from = 1
-  while true do
-    local stop = data:find("\n", from, true)
-    local piece = data:sub(from, (stop or #data + 1) - 1)
-    self.size = self.size + #piece
-    if self.size <= MAX_LINE then self.pieces[#self.pieces + 1] = piece else self.pieces = {} end
-    if not stop then return end
-    local line, size = table.concat(self.pieces), self.size
-    self.pieces, self.size = {}, 0
-    if size > MAX_LINE then
-      refuse(self, ("control fd %d: invalid config"):format(self.fd), { ("a line is longer than %d bytes")
-        :format(MAX_LINE) })
-    else
-      careful(self, ("control fd %d"):format(self.fd), take_line, line)
-    end
-    from = stop + 1
-  end
+local function take(self, line)
+  local what = ("control fd %d"):format(self.fd)
+  if line then return careful(self, what, take_line, line) end
+  refuse(self, what .. ": invalid config", { ("a line is longer than %d bytes"):format(MAX_LINE) })
 end
 
 local function ended(self, message)
-  if self.size > 0 then add(self, "\n") end
+  self.lines:close()
   if not message then return end
   local dead = ("control fd %d: %s"):format(self.fd, message)
   if self.updated then return self.tell(dead .. "; the command goes on under the settings applied last") end
@@ -159,15 +144,16 @@ end
 ---@return string|nil message
 function updates.start(options, loaded, facts, live, sandbox, tell, say)
   local self = setmetatable({ live = live, facts = facts, rules = loaded.rules, sandbox = sandbox, tell = tell,
-    say = say, policy = options.policy, fd = options.controlFd, pieces = {}, size = 0, followed = {}, feeds = {},
+    say = say, policy = options.policy, fd = options.controlFd, followed = {}, feeds = {},
     defaults = options.given ~= nil and options.given.base ~= nil }, Updates)
   if options.watch then
     local message = updates.exposed(loaded.files, loaded.rules) or follow(self, loaded.files)
     if message then return nil, "--watch: " .. message end
   end
   if self.fd then
+    self.lines = require("srt.lines").new(MAX_LINE, function(line) take(self, line) end)
     local made, why = feed.read(self.fd, function(data, message)
-      if data then add(self, data) else ended(self, message) end
+      if data then self.lines:add(data) else ended(self, message) end
     end)
     if not made then return nil, ("--control-fd %d can't be used: %s"):format(self.fd, why) end
     self.feeds[#self.feeds + 1] = made
