@@ -148,7 +148,7 @@ function session.resolve(facts, path, options)
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
-    lint = options.lint, live = options.live, uid = uid })
+    lint = options.lint, live = options.live, told = facts.program.asSrt, uid = uid })
   if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
