@@ -35,7 +35,7 @@ end
 -- but what says so.
 local HELD = {
   { "filesystem", paths_of },
-  { "whether there is a network.tlsTerminate", function(profile) return profile.network.tls ~= nil end, proxy = true },
+  { "whether there is a network.tlsTerminate", function(profile) return not profile.network.tls end, proxy = true },
   { "network.tlsTerminate.caCertPath and caKeyPath", ca_of, proxy = true },
   { "network.tlsTerminate.extraCaCertPaths", roots_of, proxy = true },
   { "network.publishPorts", function(profile) return profile.network.publish end },
@@ -115,8 +115,8 @@ end
 ---`--control-fd`, `--watch` or a session.
 ---
 ---In force at once, for all that is decided from then on: the network lists and callbacks, the resolved-address
----check, the parent and mitm proxy, tlsTerminate but for its certificates, ignoreViolations and onViolation. What was asked
----before ends by the old policy, in its own box, but a host that the new lists deny is not reached any more: open
+---check, the parent and mitm proxy, tlsTerminate but for its certificates, ignoreViolations and onViolation. What was
+---asked before ends by the old policy, in its own box, but a host that the new lists deny is not reached any more: open
 ---connections to it are reset, those to others stay. All else of a policy is in the sandbox already, and holds as it
 ---was when the run began.
 ---@param fresh srt.session of session.resolve with options.live; not used again

@@ -108,8 +108,7 @@ local function rules(values, key, reasons)
   for i, entry in ipairs(list_of(values, key)) do
     -- By its place it finds its origin as the entry does, when somebody asks.
     local rule = setmetatable(entry.rule, getmetatable(entry))
-    rule.place = entry.place
-    rule.reason = reasons and reasons[entry.value] and reasons[entry.value].value or nil
+    rule.place, rule.reason = entry.place, reasons and reasons[entry.value] and reasons[entry.value].value or nil
     out[i] = rule
   end
   return out
@@ -254,9 +253,8 @@ end
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
----@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool,
---- live = true for what may be replaced while a command runs, "update" for what replaces it, told = clients hear of all
---- denials, as in srt, uid = number}
+---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool, told =
+--- always a proxy, as in srt; live = true where it may be replaced in a run, "update" for what replaces it, uid = number}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
