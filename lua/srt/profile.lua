@@ -253,8 +253,8 @@ end
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
----@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool, told =
---- always a proxy, as in srt; live = true where it may be replaced in a run, "update" for what replaces it, uid = number}
+---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool, told
+--- = always a proxy; live = true where it may be replaced in a run, "update" for what replaces it, uid = number}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
