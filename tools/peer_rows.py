@@ -204,4 +204,53 @@ def settings_rows():
         yield {"name": "settings, text %s" % ascii(text), "command": "echo ran", "settings": text}
 
 
-GROUPS = {"env": list(env_rows()), "commands": list(command_rows()), "settings": list(settings_rows())}
+def field(command, setup="", after="", cwd="", **files):
+    return {"command": command, "setup": setup, "after": after, "cwd": cwd, "settings": {"filesystem": files}}
+
+
+# What users of such tools run into, of the case table of that name: those that are one command.
+FIELD = {
+    "R01": field("echo hi; echo y >>.bashrc; touch hooks/a; ln -sfn /tmp hooks; echo >/dev/null",
+    "mkdir ../real.d; echo x >../real.f; "
+                 "ln -s ../real.f .bashrc; ln -s ../real.d hooks; ln -s /dev/null nul",
+                 "cat ../real.f; ls ../real.d; readlink hooks",
+                 denyWrite=["hooks", "nul"]),
+    "R02": field("echo ok; cat link/sub/.env; cat ../real/sub/.env; ls ro/doc 2>&1 | head -1",
+    "mkdir -p ../real/sub; echo k >../real/sub/.env; "
+                 "ln -s ../real link; ln -s /usr/share ro", denyRead=["link/sub/.env", "ro/doc"]),
+    "R04": field("git -C wt status -sb | head -1; git -C a/sub rev-parse --show-toplevel; ls -A . a/.git",
+                 "git init -q a; git -C a -c user.name=a -c user.email=a@b commit -q --allow-empty -m i; git -C a config "
+                 "extensions.worktreeConfig true; git -C a worktree add -q ../wt; mkdir -p a/sub",
+                 "ls -A . a/.git; git -C a config x.y 1; echo $?"),
+    "R05": field("echo ok; mkdir -p .tool/commands; touch .tool/commands/a; echo $?", ": >f", "ls -A",
+    denyWrite=[".tool/commands", "f/x"]),
+    "R07": field("echo x >>~/.bashrc; echo $?", "echo o >~/.bashrc", allowWrite=["~"]),
+    "R08": field("cat a/.env; cat a/b/.env; echo z >>a/x.key; echo $?; echo z >a/new.key; echo $?",
+                 "mkdir -p a/b; echo k >a/.env; echo k >a/b/.env; echo k >a/x.key", allowWrite=["a"], denyRead=["**/.env"],
+                 denyWrite=["**/*.key"]),
+    "R10": field("echo a >~/.ssh/f; echo $?; ls ~/.ssh; echo $?", "mkdir ~/.ssh; echo k >~/.ssh/k", "ls ../home/.ssh",
+    denyRead=["~/.ssh"]),
+    "R11": field("cat secret.txt; echo $?", "echo s >secret.txt", allowRead=["."], denyRead=["secret.txt"]),
+    "R13": field("pwd | sed s,.*/,,; ls; echo $?", "mkdir a", cwd="/a", denyRead=[".."]),
+    "R17": field("git init -q n; echo $?; git clone -q src c; echo $?; git -C src checkout -q -b x; git -C src push -q -u "
+                 "origin x; echo $?; "
+                 "echo x >src/.git/hooks/pre-commit; echo $?; git -C src branch --unset-upstream; echo $?",
+                 "git init -q --bare o.git; git clone -q o.git src; git -C src -c user.name=a -c user.email=a@b commit -q "
+                 "--allow-empty -m i"),
+    "R19": field("echo 1 >a/t; mv a/t b/t; echo $?; : >b/t; echo $?; python3 -c 'import os; open(\"a/u\",\"w\"); "
+                 "os.rename(\"a/u\",\"b/u\")'; "
+                 "echo $?", "mkdir a b", allowWrite=["a", "b"]),
+    "R28": field("python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"$D/out/s\")'; echo $?",
+                 "python3 -c 'import socket; s=socket.socket(socket.AF_UNIX); s.bind(\"$D/out/s\"); s.listen()'"),
+    "R58": field("rm -rf .git; echo $?; git log --oneline | wc -l; ls -A",
+    "git init -q .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m i"),
+}
+
+
+def field_rows():
+    for name, row in FIELD.items():
+        yield {"name": "field, " + name, **row}
+
+
+GROUPS = {"env": list(env_rows()), "field": list(field_rows()), "commands": list(command_rows()),
+    "settings": list(settings_rows())}

@@ -111,9 +111,9 @@ describe("JSON settings", function()
     local function seconds(count)
       local text = "[" .. ('"host.sub.example.com",\n'):rep(3) .. ('"host.sub.example.com",'):rep(count) .. '"x"]'
       local from = os.clock()
-      local list, places = decode(text)
+      local value, places = decode(text)
       local took = os.clock() - from
-      assert.equal(4, places.lines[list][count + 4])
+      assert.equal(4, places.lines[value][count + 4])
       return took
     end
     assert.is_true(seconds(32000) < 25 * seconds(4000) + 0.05)
