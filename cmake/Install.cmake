@@ -17,9 +17,40 @@ if(SRT_INSTALL_SRT)
 endif()
 install(FILES core/srtlua.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES man/srt-lua.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/srt-lua-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+# What shells complete is told by the program itself. zsh looks into the one folder
+# in Debian's /usr, into the other elsewhere.
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completions)
+foreach(entry IN ITEMS bash:bash-completion/completions:srt-lua
+    zsh:zsh/vendor-completions:_srt-lua zsh:zsh/site-functions:_srt-lua
+    fish:fish/vendor_completions.d:srt-lua.fish)
+  string(REPLACE ":" ";" entry ${entry})
+  list(GET entry 0 shell)
+  list(GET entry 1 folder)
+  list(GET entry 2 name)
+  set(file ${PROJECT_BINARY_DIR}/completions/${shell})
+  add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
+    COMMAND sh -c "unset SRT_LUA_PATH; exec \"$0\" completions \"$1\" >\"$2\""
+      $<TARGET_FILE:srt-lua> ${shell} ${file})
+  install(FILES ${file} RENAME ${name}
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endforeach()
+# What editors know of a policy, and of settings.
+set(file ${PROJECT_BINARY_DIR}/completions/schema)
+add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
+  COMMAND sh -c "unset SRT_LUA_PATH; exec \"$0\" convert --schema >\"$1\""
+    $<TARGET_FILE:srt-lua> ${file})
+install(FILES ${file} RENAME settings.schema.json
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua)
+install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua lua/meta/policy.d.lua
+  lua/meta/test.d.lua
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/meta)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")
-install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md SECURITY.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Links of README.md lead to docs/ there as well.
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+  FILES_MATCHING PATTERN "*.md" PATTERN src EXCLUDE)
 set(SRT_PROFILE_TEMPLATE ${PROJECT_SOURCE_DIR}/tools/apparmor/srt-lua)
 configure_file(cmake/InstallProfile.cmake.in InstallProfile.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/InstallProfile.cmake)

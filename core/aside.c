@@ -128,7 +128,8 @@ static int put(int dir, void *with)
 		return -errno;
 	if (write(fd, c->text, c->size) != (ssize_t)c->size)
 		return errno ? -errno : -EIO;
-	return fchmod(fd, c->mode) ? -errno : 0;
+	/* Whatever is renamed to it must not be empty after a power cut. */
+	return fchmod(fd, c->mode) || fsync(fd) ? -errno : 0;
 }
 
 int aside_write(const char *path, const void *text, size_t size, mode_t mode)
@@ -138,6 +139,48 @@ int aside_write(const char *path, const void *text, size_t size, mode_t mode)
 	struct content with = { last + 1, text, size, mode };
 
 	return dir < 0 ? dir : in_open_folder(dir, put, &with);
+}
+
+/* What is written beside, and then takes the file's place with its owner. */
+static int replace(int dir, void *with)
+{
+	const struct content *c = with;
+	char beside[NAME_MAX + 1];
+	struct content new = { beside, c->text, c->size, 0 };
+	struct stat st;
+	int error;
+
+	if (fstatat(dir, c->name, &st, AT_SYMLINK_NOFOLLOW))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (st.st_nlink != 1)
+		return -EMLINK;
+	if ((size_t)snprintf(beside, sizeof(beside), ".%s.srt-lua", c->name) >=
+	    sizeof(beside))
+		return -ENAMETOOLONG;
+	new.mode = st.st_mode & 07777;
+	error = put(dir, &new);
+	if (error == -EEXIST)
+		return error;
+	/* Of another owner, it would not be his any more. */
+	if (!error &&
+	    fchownat(dir, beside, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW))
+		error = -errno;
+	if (!error && renameat(dir, beside, dir, c->name))
+		error = -errno;
+	if (error)
+		unlinkat(dir, beside, 0);
+	return error;
+}
+
+int aside_replace(const char *path, const void *text, size_t size)
+{
+	owned_fd int dir = open_folder(path, O_PATH);
+	const char *last = strrchr(path, '/');
+	struct content with = { last + 1, text, size, 0 };
+
+	return dir < 0 ? dir : in_open_folder(dir, replace, &with);
 }
 
 int aside_open_up(const char *path, mode_t mode)

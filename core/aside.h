@@ -28,6 +28,17 @@ int aside_move(const char *path, const char *suffix, char *name, size_t size);
 int aside_write(const char *path, const void *text, size_t size, mode_t mode);
 
 /**
+ * aside_replace() - give a plain file another content, at once or not at all
+ *
+ * As careful as aside_move(). Its owner and mode stay; what else it had, as
+ * access lists, is lost.
+ * Return: 0 or -errno: -EINVAL for what is no plain file, -EMLINK where it has
+ * more names, -EPERM where its owner can't be kept, -EEXIST where a file that
+ * was written beside it before is in the way.
+ */
+int aside_replace(const char *path, const void *text, size_t size);
+
+/**
  * aside_open_up() - change the mode of a folder of the caller's
  * @mode: 0: its owner may list, enter and change it, and keeps what else it has
  * Return: its mode before, or -errno.

@@ -15,10 +15,11 @@ enum { FREEZE_MS = 2000 };
 struct question {
 	TAILQ_ENTRY(question) link;
 	struct questions *questions;
-	void (*done)(void *owner, enum question_answer answer);
+	void (*done)(void *owner, enum question_answer answer,
+		     unsigned int choice);
 	void *owner;
-	uint64_t ms;
-	bool yes, marked;
+	struct question_terms terms;
+	bool marked;
 	size_t size;
 	char text[];
 };
@@ -61,10 +62,11 @@ int questions_open(struct questions *q, uv_loop_t *loop,
 	return 0;
 }
 
-static void answer(struct question *question, enum question_answer how)
+static void answer(struct question *question, enum question_answer how,
+		   unsigned int choice)
 {
 	TAILQ_REMOVE(&question->questions->list, question, link);
-	question->done(question->owner, how);
+	question->done(question->owner, how, choice);
 	free(question);
 }
 
@@ -73,7 +75,7 @@ static void answer_all(struct questions *q, enum question_answer how)
 	struct question *question;
 
 	while ((question = TAILQ_FIRST(&q->list)))
-		answer(question, how);
+		answer(question, how, 0);
 }
 
 /* The terminal and the sandbox go on as they were. */
@@ -114,27 +116,30 @@ static struct question *marked(const struct questions *q)
  * Every question of that text, of those that are there now: what @done of one
  * asks anew is a new question, and it may cancel others.
  */
-static void answer_alike(struct questions *q, enum question_answer how)
+static void answer_alike(struct questions *q, enum question_answer how,
+			 unsigned int choice)
 {
 	const struct question *shown = q->shown;
 	struct question *question;
 
 	TAILQ_FOREACH(question, &q->list, link)
 	question->marked =
-		question->size == shown->size && question->yes == shown->yes &&
+		question->size == shown->size &&
+		question->terms.yes == shown->terms.yes &&
+		strcmp(question->terms.choices, shown->terms.choices) == 0 &&
 		memcmp(question->text, shown->text, shown->size) == 0;
 	q->shown = NULL;
 	while ((question = marked(q)))
-		answer(question, how);
+		answer(question, how, choice);
 }
 
 /* The terminal is given back only when nothing is left to ask. */
 static void settle(struct questions *q, enum question_answer how,
-		   const char *word)
+		   unsigned int choice, const char *word)
 {
 	terminal_say(q->terminal, word);
 	terminal_say(q->terminal, "\n");
-	answer_alike(q, how);
+	answer_alike(q, how, choice);
 	show_next(q);
 }
 
@@ -143,7 +148,7 @@ static void on_late(uv_timer_t *timer)
 	struct questions *q = timer->data;
 
 	if (q->state == QUESTIONS_SHOWN) {
-		settle(q, QUESTION_LATE, " (no answer)");
+		settle(q, QUESTION_LATE, 0, " (no answer)");
 		return;
 	}
 	/* The sandbox does not stop: then nobody can be asked safely. */
@@ -151,13 +156,36 @@ static void on_late(uv_timer_t *timer)
 	answer_all(q, QUESTION_NOBODY);
 }
 
+/* The number of the choice that was typed, or -1. */
+static int chosen(const struct questions *q)
+{
+	const char *word = q->shown->terms.choices;
+
+	for (int number = 0; *word; number++) {
+		size_t size = strcspn(word, " ");
+
+		if ((q->typed_size == 1 || q->typed_size == size) &&
+		    strncasecmp(q->typed, word, q->typed_size) == 0)
+			return number;
+		word += size + (word[size] == ' ');
+	}
+	return -1;
+}
+
 static void settle_line(struct questions *q)
 {
-	bool yes = q->typed_size ? strcasecmp(q->typed, "y") == 0 ||
-					   strcasecmp(q->typed, "yes") == 0
-				 : q->shown->yes;
+	bool yes = q->shown->terms.yes;
+	int choice = 0;
 
+	if (q->shown->terms.choices[0]) {
+		choice = q->typed_size ? chosen(q) : -1;
+		yes = choice >= 0;
+	} else if (q->typed_size) {
+		yes = strcasecmp(q->typed, "y") == 0 ||
+		      strcasecmp(q->typed, "yes") == 0;
+	}
 	settle(q, yes ? QUESTION_YES : QUESTION_NO,
+	       yes ? (unsigned int)choice : 0,
 	       yes ? " (allowed)" : " (denied)");
 }
 
@@ -180,7 +208,7 @@ static bool take_key(struct questions *q, unsigned char key)
 		terminal_say(q->terminal, echo);
 	} else if (key < ' ') {
 		/* Ctrl-C, Ctrl-D, Ctrl-Z, Ctrl-\, Escape and their like. */
-		settle(q, QUESTION_NO, " (denied)");
+		settle(q, QUESTION_NO, 0, " (denied)");
 		return true;
 	}
 	return false;
@@ -196,7 +224,7 @@ static void on_input(uv_poll_t *poll, int status, int events)
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (status < 0 || size <= 0) {
-		settle(q, QUESTION_NO, " (denied)");
+		settle(q, QUESTION_NO, 0, " (denied)");
 		return;
 	}
 	/* What was typed behind an answer is for nobody. */
@@ -205,10 +233,34 @@ static void on_input(uv_poll_t *poll, int status, int events)
 			return;
 }
 
+/* "[y/N]", or "[n, once, session]": what can be typed. */
+static void list_answers(const struct question_terms *terms, char *out,
+			 size_t size)
+{
+	const char *word = terms->choices;
+	size_t used;
+
+	if (!*word) {
+		snprintf(out, size, "%s", terms->yes ? "[Y/n]" : "[y/N]");
+		return;
+	}
+	used = (size_t)snprintf(out, size, "[No");
+	while (*word && used < size) {
+		int width = (int)strcspn(word, " ");
+
+		used += (size_t)snprintf(out + used, size - used, ", %.*s",
+					 width, word);
+		word += width + (word[width] == ' ');
+	}
+	if (used < size)
+		snprintf(out + used, size - used, "]");
+}
+
 static void show_next(struct questions *q)
 {
 	const struct question *question = TAILQ_FIRST(&q->list);
-	char text[4 * QUESTION_TEXT + 200], visible[4 * QUESTION_TEXT + 1];
+	char text[4 * QUESTION_TEXT + 400], visible[4 * QUESTION_TEXT + 1];
+	char answers[3 * QUESTION_CHOICES];
 
 	if (q->state != QUESTIONS_SHOWN)
 		return;
@@ -217,11 +269,11 @@ static void show_next(struct questions *q)
 		return;
 	}
 	visible_text(visible, question->text, question->size);
+	list_answers(&question->terms, answers, sizeof(answers));
 	snprintf(text, sizeof(text),
 		 "srt-lua: the policy asks, and the command is stopped for %d "
 		 "seconds at most:\n  %s\nAllow? %s ",
-		 (int)((question->ms + 999) / 1000), visible,
-		 question->yes ? "[Y/n]" : "[y/N]");
+		 (int)((question->terms.ms + 999) / 1000), visible, answers);
 	q->shown = question;
 	q->typed_size = 0;
 	q->typed[0] = '\0';
@@ -231,7 +283,7 @@ static void show_next(struct questions *q)
 		return;
 	}
 	terminal_flush(q->terminal);
-	uv_timer_start(&q->timer, on_late, question->ms, 0);
+	uv_timer_start(&q->timer, on_late, question->terms.ms, 0);
 	uv_poll_start(&q->input, UV_READABLE, on_input);
 }
 
@@ -260,8 +312,9 @@ void questions_interrupt(struct questions *q)
 }
 
 int question_ask(struct questions *q, struct question **out, const char *text,
-		 size_t size, bool yes, uint64_t ms,
-		 void (*done)(void *owner, enum question_answer answer),
+		 size_t size, const struct question_terms *terms,
+		 void (*done)(void *owner, enum question_answer answer,
+			      unsigned int choice),
 		 void *owner)
 {
 	struct question *question;
@@ -276,8 +329,7 @@ int question_ask(struct questions *q, struct question **out, const char *text,
 	*question = (struct question){ .questions = q,
 				       .done = done,
 				       .owner = owner,
-				       .ms = ms,
-				       .yes = yes,
+				       .terms = *terms,
 				       .size = size };
 	memcpy(question->text, text, size);
 	TAILQ_INSERT_TAIL(&q->list, question, link);

@@ -10,7 +10,8 @@
 #include "core/sandbox.h"
 #include "core/terminal.h"
 
-#define QUESTION_TEXT 1000 /* bytes of a question; more is cut */
+#define QUESTION_TEXT 1000  /* bytes of a question; more is cut */
+#define QUESTION_CHOICES 64 /* bytes of its choices, with the NUL */
 
 enum question_answer {
 	QUESTION_NO,
@@ -20,6 +21,20 @@ enum question_answer {
 };
 
 struct question;
+
+/**
+ * struct question_terms - how a question is answered
+ * @ms: time to answer, from when it is on the screen
+ * @yes: what an empty line means; "no" where there are @choices
+ * @choices: "" for yes or no; else words with a blank between two, and each of
+ *	them, or its first letter, is a "yes". These letters differ, none is
+ *	"n". A word has less bytes than struct questions.typed.
+ */
+struct question_terms {
+	uint64_t ms;
+	bool yes;
+	char choices[QUESTION_CHOICES];
+};
 
 enum questions_state {
 	QUESTIONS_CLOSED, /* nobody can be asked */
@@ -43,7 +58,7 @@ struct questions {
 	uv_timer_t timer;
 	uv_poll_t input;
 	int handles;
-	char typed[8];
+	char typed[16];
 	size_t typed_size;
 };
 
@@ -73,17 +88,19 @@ void questions_close(struct questions *questions);
 /**
  * question_ask() - ask, after those that were asked before
  * @text: shown with its control characters made visible; copied
- * @yes: what an empty line means
- * @ms: time to answer, from when it is on the screen
- * @done: called once from the loop; the question is gone then
+ * @terms: copied
+ * @done: called once from the loop; the question is gone then. With
+ *	QUESTION_YES, @choice is the number of the word chosen, from 0.
  *
  * The sandbox is stopped as long as there is a question. One answer is given
- * to all that have the same text.
+ * to all that have the same text and terms but for their time.
  * Return: 0; -ENOTTY where there is nobody to ask, -ENOMEM.
  */
 int question_ask(struct questions *questions, struct question **out,
-		 const char *text, size_t size, bool yes, uint64_t ms,
-		 void (*done)(void *owner, enum question_answer answer),
+		 const char *text, size_t size,
+		 const struct question_terms *terms,
+		 void (*done)(void *owner, enum question_answer answer,
+			      unsigned int choice),
 		 void *owner);
 
 /** question_cancel() - nobody wants to know any more */

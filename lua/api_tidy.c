@@ -66,6 +66,17 @@ static int tidy_lua_claim(lua_State *L)
 	return 1;
 }
 
+/* hold(path) -> descriptor: holds what another has made */
+static int tidy_lua_hold(lua_State *L)
+{
+	int fd = state_hold(check_path(L, 1), false);
+
+	if (fd < 0)
+		return api_fail(L, -fd);
+	lua_pushinteger(L, fd);
+	return 1;
+}
+
 static int tidy_lua_close(lua_State *L)
 {
 	close((int)luaL_checkinteger(L, 1));
@@ -125,6 +136,15 @@ static int tidy_lua_put(lua_State *L)
 				     (mode_t)luaL_checkinteger(L, 3)));
 }
 
+static int tidy_lua_replace(lua_State *L)
+{
+	const char *path = check_path(L, 1);
+	size_t size;
+	const char *text = luaL_checklstring(L, 2, &size);
+
+	return answer(L, aside_replace(path, text, size));
+}
+
 static int tidy_lua_open(lua_State *L)
 {
 	int mode = aside_open_up(check_path(L, 1),
@@ -144,7 +164,8 @@ int luaopen_srt_c_tidy(lua_State *L)
 		{ "mkdir", tidy_lua_mkdir },   { "rmdir", tidy_lua_rmdir },
 		{ "place", tidy_lua_place },   { "tree", tidy_lua_tree },
 		{ "aside", tidy_lua_aside },   { "put", tidy_lua_put },
-		{ "open", tidy_lua_open },     { NULL, NULL },
+		{ "open", tidy_lua_open },     { "replace", tidy_lua_replace },
+		{ "hold", tidy_lua_hold },     { NULL, NULL },
 	};
 
 	luaL_newlib(L, functions);

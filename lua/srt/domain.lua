@@ -281,4 +281,12 @@ function domain.compile(rules)
   end
 end
 
+---Does a compiled list take in all that a rule names? A name below a wildcard meets the same suffixes as that does.
+---@param matcher fun(host: string, port: integer): table|nil of domain.compile
+---@param rule table
+---@return table|nil by
+function domain.covers(matcher, rule)
+  return matcher(rule.kind == "wildcard" and "*." .. rule.host or rule.host, rule.port or 0)
+end
+
 return domain

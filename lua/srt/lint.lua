@@ -1,162 +1,104 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Points out what a valid policy probably does not mean: rules without effect, entries that can't take effect.
-
-local domain = require("srt.domain")
-
+-- Points out what a valid policy probably does not mean, or gives without its author's knowing. Each lint is one row
+-- of a table in srt.lints; docs/lints.md has them all.
+--
+-- What an entry can't do is told at every run, the rest by `check` alone.
 local lint = {}
 
----Calls visit for a path and each of its parents, nearest first, until visit answers.
-local function upwards(path, visit)
-  while true do
-    local hit = visit(path)
-    if hit or path == "/" then
-      return hit
-    end
-    path = path:match("^(.+)/[^/]*$") or "/"
+local ALWAYS, CHECKED = { "effect" }, { "effect", "files", "hosts", "calls" }
+
+---@class srt.lint
+---@field id string
+---@field severity "warning"|"note"
+---@field doc string what it finds, and the cure
+---@field place boolean|nil it depends on the place of the run: of a ready-made policy it is no less than of one's own
+---@field run fun(self: table, profile: table, policy: table, ctx: table)
+
+---@param always boolean|nil those that speak at every run alone
+---@return srt.lint[]
+function lint.all(always)
+  local list = {}
+  for _, name in ipairs(always and ALWAYS or CHECKED) do
+    local group = require("srt.lints." .. name)
+    table.move(group, 1, #group, #list + 1, list)
   end
+  return list
 end
 
-local function index(entries)
-  local map = {}
-  for _, entry in ipairs(entries) do
-    if not map[entry.path] then
-      map[entry.path] = entry
+local Linter = {}
+Linter.__index = Linter
+
+-- The last line of what a line begins: of the table that is opened there.
+local function last_line(text, line)
+  local tokens = require "srt.tokens"
+  local list = tokens.of(text)
+  for i, token in ipairs(list) do
+    if token.line == line and token.text == "{" then
+      local to = tokens.closing(list, i)
+      return to and list[to].line or line
     end
   end
-  return map
+  return line
 end
 
-local function covering(map, path)
-  return upwards(path, function(p) return map[p] end)
-end
-
-local function duplicates(self, entries, text_of)
-  if not self.full then return end
-  local seen = {}
-  for _, entry in ipairs(entries) do
-    local text = text_of(entry)
-    -- Ready-made policies list what they need, whatever goes with them.
-    if seen[text] and not (entry.builtin or entry.glob or entry.origin.preset) then
-      self:note(entry.origin, ("%q is listed twice"):format(entry.given or entry.text))
-    end
-    seen[text] = true
-  end
-end
-
-local function paths(self, fs)
-  local allow_read, deny_write = index(fs.allowRead), index(fs.denyWrite)
-  for _, entry in ipairs(fs.allowWrite) do
-    local deny = covering(deny_write, entry.path)
-    if deny and not entry.glob then
-      self:warn(entry.origin, ("%q has no effect: denyWrite %q covers it, and a denial wins"):format(entry.given,
-        deny.given))
+-- What a file says is meant: "-- lint: ok ID, because …" at the end of a line, or alone above a line or a table.
+local function excuses_of(text)
+  local list, line = {}, 0
+  for words in (text .. "\n"):gmatch("(.-)\n") do
+    line = line + 1
+    local before, named = words:match("^(.-)%-%-%s*lint: ok ([%w%-, ]+)")
+    if named then
+      local alone = not before:find("%S")
+      list[#list + 1] = { ids = " " .. named:gsub("[, ]+", " ") .. " ", from = alone and line + 1 or line,
+        to = alone and last_line(text, line + 1) or line }
     end
   end
-  for _, entry in ipairs(fs.denyRead) do
-    if allow_read[entry.path] and not entry.glob then
-      self:warn(entry.origin, ("%q has no effect: allowRead lists the same path, and allowRead wins")
-        :format(entry.given))
-    end
-  end
-  if not self.full then return end
-  local allow_write, deny_read = index(fs.allowWrite), index(fs.denyRead)
-  for _, entry in ipairs(fs.denyWrite) do
-    if not entry.builtin and not entry.glob and not covering(allow_write, entry.path) then
-      self:note(entry.origin, ("%q changes nothing: no allowWrite entry covers it"):format(entry.given))
-    end
-  end
-  for _, entry in ipairs(fs.allowRead) do
-    if not entry.glob and not covering(deny_read, entry.path) then
-      self:note(entry.origin, ("%q changes nothing: no denyRead entry covers it"):format(entry.given))
-    end
-  end
-  for _, name in ipairs({ "denyRead", "allowRead", "allowWrite", "denyWrite" }) do
-    duplicates(self, fs[name], function(entry) return entry.path end)
-  end
+  return list
 end
 
----Does a deny rule take all that an allow rule gives?
-local function swallowed(denied, rule)
-  local probe = rule.kind == "wildcard" and "*." .. rule.host or rule.host
-  -- A wildcard is swallowed by the same wildcard or a wider one: a name below it meets the same suffixes.
-  return denied(probe, rule.port or 0)
+local function excused(self, origin, id)
+  local line, file = origin.line, origin.file
+  if not line or not self.read then return false end
+  self.excuses[file] = self.excuses[file] or excuses_of(self.read(file) or "")
+  for _, one in ipairs(self.excuses[file]) do
+    if line >= one.from and line <= one.to and one.ids:find(" " .. id .. " ", 1, true) then return true end
+  end
+  return false
 end
 
-local function allows(self, net)
-  local denied = domain.compile(net.denied)
-  for _, rule in ipairs(net.allowed) do
-    local by = swallowed(denied, rule)
-    if by and by.kind == "all" then
-      self:warn(rule.origin, ("%q can never be reached: deniedDomains %q denies everything, and a denial wins; without "
-        .. "it, what is not allowed is denied anyway"):format(rule.text, by.text))
-    elseif by then
-      self:warn(rule.origin, ("%q can never be reached: deniedDomains %q covers it, and a denial wins")
-        :format(rule.text, by.text))
-    end
-  end
+local function add(self, severity, origin, message, key)
+  local id = self.lint
+  if self.full and id and excused(self, origin, id) then return end
+  local where = origin.line and ("%s:%d: "):format(origin.file, origin.line) or ""
+  local text = ("%s%s: %s%s"):format(where, key or origin.key, message, self.full and id and " [" .. id .. "]" or "")
+  local list = severity == "warning" and self.warnings or self.notes
+  if self.details[text] then return end
+  list[#list + 1] = text
+  self.details[text] = { severity = severity, lint = id, file = origin.file, line = origin.line or nil,
+    key = key or origin.key, message = message }
 end
 
-local function reasons(self, net, values)
-  local map = values["network.deniedDomainReasons"]
-  if not map or not next(map.map) then
-    return
-  end
-  local known, names = {}, {}
-  for _, rule in ipairs(net.denied) do
-    known[rule.text], names[#names + 1] = true, rule.text
-  end
-  for text, entry in pairs(map.map) do
-    if not known[text] then
-      local near = require("srt.suggest").nearest(text, names)
-      self:warn(entry.origin, ("no deniedDomains entry is spelled %q%s"):format(text,
-        near and ("; did you mean %q?"):format(near) or ""))
-    end
-  end
+function Linter:warn(origin, message, key) add(self, "warning", origin, message, key) end
+
+function Linter:note(origin, message, key)
+  if self.full then add(self, "note", origin, message, key) end
 end
 
----Loopback without a port is reached by the proxy alone.
-local function loopback(self, net)
-  for _, rule in ipairs(net.allowed) do
-    if rule.kind == "exact" and not rule.port and require("srt.loopback").addresses(rule.host) then
-      self:note(rule.origin, ("%q is the host's by the proxy, and so no server inside for the proxy's clients; with a "
-        .. "port, as in \"localhost:5432\", it is there inside for all programs"):format(rule.text))
-    end
-  end
+---A finding of the lint that is running, as severe as its row says. What a ready-made policy gives was its author's
+---decision, so it is a note.
+function Linter:find(origin, message)
+  local low = origin.preset and not self.place
+  add(self, low and "note" or self.severity, origin, message)
 end
 
--- A listener inside leads there without the proxy.
-local function past_proxy(profile)
-  local point = require("srt.loopback").points(profile)[1]
-  if not point then return "" end
-  return ("; and nothing of what a program sends to %s without the proxy"):format((require("srt.loopback").text(point)))
+---A note without a place in the policy.
+function Linter:remark(message)
+  local text = message .. (self.full and " [" .. self.lint .. "]" or "")
+  self.notes[#self.notes + 1] = text
+  self.details[text] = { severity = "note", lint = self.lint, message = message }
 end
 
-local function network(self, profile, values)
-  local net = profile.network
-  if #net.denied > 0 then
-    allows(self, net)
-  end
-  reasons(self, net, values)
-  loopback(self, net)
-  require("srt.ways").lint(self, net, values)
-  duplicates(self, net.allowed, function(rule) return rule.text:lower() end)
-  duplicates(self, net.denied, function(rule) return rule.text:lower() end)
-  if net.strict and #profile.callbacks.decideConnect > 0 then
-    self:warn(values["network.decideConnect"].origin, "it is never asked: network.strictAllowlist is set")
-  end
-  for _, name in ipairs({ "filterRequest", "filterResponse" }) do
-    local origin = #profile.callbacks[name] > 0 and values["network." .. name].origin
-    if origin and not net.enabled then
-      self:warn(origin, "it is never asked: no network is allowed")
-    elseif origin and not net.refuseOpaqueTunnels and not net.tls then
-      self:warn(origin, "it sees plain HTTP only: HTTPS passes as a tunnel to what the lists allow; "
-        .. "network.tlsTerminate = {} shows it HTTPS too, network.refuseOpaqueTunnels = true refuses such tunnels"
-        .. past_proxy(profile))
-    end
-  end
-end
-
----Keys that are accepted and do nothing here.
+-- Keys that are accepted and do nothing here.
 local function without_effect(self, policy)
   for key, v in pairs(policy.values) do
     if v.node.warn and v.value == true then
@@ -168,39 +110,8 @@ local function without_effect(self, policy)
   end
 end
 
-local SHADOW = { ["/etc/shadow"] = true, ["/etc"] = true, ["/"] = true }
-
----Root reads what its files' modes keep from others.
-local function root(self, fs, ctx)
-  local uid = ctx.uid or (require("srt.c.sys").ids and require("srt.c.sys").ids())
-  if uid ~= 0 then return end
-  for _, entry in ipairs(fs.denyRead) do
-    if SHADOW[entry.path] then return end
-  end
-  self.notes[#self.notes + 1] = "run as root: /etc/shadow and other root-only files stay readable; extend the "
-    .. "\"no-system-secrets\" policy to hide them"
-end
-
-local Linter = {}
-Linter.__index = Linter
-
-local function text(origin, message, key)
-  local where = origin.line and ("%s:%d: "):format(origin.file, origin.line) or ""
-  return ("%s%s: %s"):format(where, key or origin.key, message)
-end
-
-function Linter:warn(origin, message, key)
-  self.warnings[#self.warnings + 1] = text(origin, message, key)
-end
-
-function Linter:note(origin, message, key)
-  if self.full then
-    self.notes[#self.notes + 1] = text(origin, message, key)
-  end
-end
-
----Lints a resolved profile. Notes are complete only when ctx.lint is set; warnings always are.
----@param profile table
+---Lints a resolved profile. Notes are complete only when ctx.lint is set; warnings of what has no effect always are.
+---@param profile table gets `details`: for the text of each warning and note {severity, lint, file, line, key, message}
 ---@param policy table
 ---@param ctx table
 ---@param more table[] warnings found before: {origin=, message=}
@@ -208,7 +119,8 @@ end
 ---@return string[] warnings
 ---@return string[] notes
 function lint.run(profile, policy, ctx, more, notes)
-  local self = setmetatable({ warnings = {}, notes = {}, full = ctx.lint }, Linter)
+  local self = setmetatable({ warnings = {}, notes = {}, details = {}, excuses = {}, full = ctx.lint,
+    read = policy.read }, Linter)
   for _, list in ipairs({ policy.warnings, more }) do
     for _, item in ipairs(list) do
       self:warn(item.origin, item.message, item.key)
@@ -217,14 +129,14 @@ function lint.run(profile, policy, ctx, more, notes)
   for _, item in ipairs(notes) do
     self:note(item.origin, item.message)
   end
-  paths(self, profile.filesystem)
-  network(self, profile, policy.values)
-  require("srt.tls_lint").run(self, profile, ctx.env or {})
-  if profile.unix.allowed[1] then require("srt.unix_sockets").lint(self, profile.unix, ctx.env or {}) end
   without_effect(self, policy)
-  root(self, profile.filesystem, ctx)
+  for _, row in ipairs(lint.all(not self.full)) do
+    self.lint, self.severity, self.place = row.id, row.severity, row.place
+    row.run(self, profile, policy, ctx)
+  end
   table.sort(self.warnings)
   table.sort(self.notes)
+  profile.details = self.details
   return self.warnings, self.notes
 end
 

@@ -69,7 +69,9 @@ end
 local function enter(self, loaded, profile)
   local box = loaded.box
   if self.sandbox then box:asker(self.sandbox) end
-  self.part = { decider = net.compile(profile, self.facts),
+  local decider = net.compile(profile, self.facts)
+  decider.prompt = self.prompt and self.prompt:bind(box)
+  self.part = { decider = decider,
     -- Where a callback waits, whoever calls this waits too: in a coroutine of its own.
     call = function(fn, kind, ...) return box:call(fn, kind, ...) end }
 end
@@ -148,7 +150,7 @@ end
 ---@return table live; its proxy is set when there is one
 function live.new(loaded, facts, sandbox, reporter)
   local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, alone = not sandbox,
-    reporter = reporter }, Live)
+    reporter = reporter, prompt = loaded.prompt }, Live)
   if loaded.profile.live then self.held = held_of(loaded.profile) end
   enter(self, loaded, loaded.profile)
   return self

@@ -60,6 +60,24 @@ local function home_of(given, ctx)
   return home
 end
 
+---Entries by their paths; the first of each.
+---@param entries {path: string}[]
+---@return table<string, table>
+function paths.index(entries)
+  local map = {}
+  for _, entry in ipairs(entries) do map[entry.path] = map[entry.path] or entry end
+  return map
+end
+
+---The entry for a path, or for the nearest of its parents.
+---@param map table of paths.index
+---@param path string absolute
+---@return table|nil entry
+function paths.covering(map, path)
+  while not map[path] and path ~= "/" do path = paths.parent(path) end
+  return map[path]
+end
+
 --- What a user wrote as an absolute path; links are not looked at.
 ---@param given string
 ---@param ctx {cwd: string, home: string?}

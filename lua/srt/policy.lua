@@ -217,7 +217,7 @@ function policy.load(box, path, opts)
   local merged = require("srt.layers").merge(self.layers, warnings)
   local unenforced, named = judge(merged.values)
   return { file = path, box = box, values = merged.values, unenforced = unenforced, named = named, warnings = warnings,
-    presets = self.names, undone = merged.undone }
+    presets = self.names, undone = merged.undone, read = self.read }
 end
 
 return policy

@@ -149,9 +149,9 @@ local function network(self, values)
     tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
       rules(values, "network.tlsTerminate.excludeDomains")) or nil,
   }
-  local asks = values["network.decideConnect"] ~= nil
+  local asks = values["network.decideConnect"] ~= nil or self.ctx.prompt
   -- What may be replaced while the command runs may come to allow something.
-  out.enabled = self.ctx.live ~= nil or self.ctx.told or #out.allowed > 0 or (asks and not out.strict)
+  out.enabled = self.ctx.live ~= nil or self.ctx.told or #out.allowed > 0 or (asks and not out.strict) or false
   require("srt.ways").resolve(self, values, out, rules)
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
   if self.ctx.live and out.transparent then out.transparent.eager = true end
@@ -253,8 +253,8 @@ end
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
----@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool, told
---- = always a proxy; live = true where it may be replaced in a run, "update" for what replaces it, uid = number}
+---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFiles = absolute paths, lint = bool,
+--- prompt = bool, told = always a proxy, live = true where it may be replaced, "update" where it replaces, uid}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)

@@ -2,7 +2,6 @@
 -- Asks a policy what a run would ask it, of the modules that runs ask, with no sandbox and no proxy. For explain, test
 -- and repl. No value of a secret is read: stand-ins like "<secret.NAME>" take their place.
 local judge = require "srt.judge"
-local task = require "srt.c.task"
 
 local rehearse = {}
 local Rehearsal = {}
@@ -18,6 +17,7 @@ local OPENS = { read = "read", write = "write", append = "write" }
 ---@param fn function
 ---@return any what it returns; its errors are thrown on
 function rehearse.settle(fn, ...)
+  local task = require "srt.c.task"
   local result
   task.start(function(...) result = table.pack(pcall(fn, ...)) end, ...)
   while not result do

@@ -11,12 +11,16 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   -p PORT        let the host reach PORT inside; [ADDRESS:]HOST_PORT:PORT for another port outside
                  (may be repeated). All users of the host can then reach it
   --keep-fd N    let the command have descriptor N as well (may be repeated)
+  --prompt       ask on the terminal about hosts that no rule names: no, once, for this session, or
+                 always, which adds a line to POLICY when the run has ended
   --watch        when POLICY, or a file that it read, changes, take its network rules from then on
   --control-fd N take new settings from descriptor N while the command runs: JSON, one a line
   --report HOW   tell on standard error at the end what was denied: text (the default), json, none
   --violations FILE
                  append what was denied to FILE, or nowhere (none); else to the file that
                  srt-lua violations shows
+  --log FILE     append all that the network's rules decide to FILE, allowed or denied, and what else
+                 is denied; srt-lua report makes a web page of it
   --annotate     at the end, print what was denied in a <sandbox_violations> block
   --command-id ID, --command-text TEXT
                  what violations of this command are found by, and reported under
@@ -71,6 +75,7 @@ local VALUED = {
     return message
   end,
   ["--violations"] = function(options, value) options.violations = value end,
+  ["--log"] = function(options, value) options.log = value end,
   ["--command-id"] = function(options, value) options.commandId = value end,
   ["--command-text"] = function(options, value) options.commandText = value end,
 }
@@ -147,7 +152,8 @@ function run_options.file(args, known)
 end
 
 local KNOWN = { valued = VALUED, word = run_options.first("policy"),
-  flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch" } }
+  flags = { ["--debug"] = "debug", ["--annotate"] = "annotate", ["--watch"] = "watch",
+    ["--prompt"] = "prompt" } }
 
 --- Reads the arguments of `run`.
 ---@return table? options {policy, command, keep, publish, debug} or {help = true}

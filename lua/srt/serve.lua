@@ -46,7 +46,11 @@ function serve.open(loaded, sandbox, say, asSrt, reporter, login)
     local decision = live:decide(question)
     if held then decision = held(decision) end
     if learner then learner:decided(question, decision) end
-    if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
+    if decision.action == "deny" or decision.detail then
+      reporter:decided(question, decision)
+    elseif reporter:listened() then
+      reporter:allowed(question, decision)
+    end
     if say then
       say(line_of(question, decision))
       if decision.detail then say(decision.detail) end

@@ -47,6 +47,7 @@ local function new_box(facts, root, learner)
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
+      if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end
       return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
     ask = facts.ask,
@@ -118,7 +119,8 @@ end
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, live: boolean|string?, reportFile: string?, learner: table?, given: table?}
+---@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFiles: string[]?, learner: table?,
+--- given: table?}
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
 --- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
 --- replaced while a command runs, "update" where it replaces one
@@ -147,8 +149,8 @@ function session.resolve(facts, path, options)
   local uid = sys.ids()
   local profile
   profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFile = options.reportFile,
-    lint = options.lint, live = options.live, told = facts.program.asSrt, uid = uid })
+    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFiles = options.reportFiles,
+    lint = options.lint, live = options.live, told = facts.program.asSrt, prompt = options.prompt, uid = uid })
   if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
@@ -158,13 +160,7 @@ function session.resolve(facts, path, options)
   return { profile = profile, box = box, policy = real, files = files }
 end
 
---- Loads a policy, and makes the decisions on paths that a run needs.
----@param facts table from session.facts
----@param path string as the user gave it
----@param options table of session.resolve, and tempDir
----@return srt.session? session
----@return table[]? problems
-function session.load(facts, path, options)
+local function load(facts, path, options)
   local loaded, problems = session.resolve(facts, path, options)
   if not loaded then return nil, problems end
   local profile, real, learner = loaded.profile, loaded.policy, options.learner
@@ -190,6 +186,17 @@ function session.load(facts, path, options)
   loaded.rules = rules
   if learner then learner:settle(loaded, facts, options.tempDir) end
   return loaded
+end
+
+--- Loads a policy, and makes the decisions on paths that a run needs.
+---@param facts table from session.facts
+---@param path string as the user gave it
+---@param options table of session.resolve, and tempDir
+---@return srt.session? session
+---@return table[]? problems
+function session.load(facts, path, options)
+  return require("srt.patience").with("looking for what the policy's patterns and protected names match", load, facts,
+    path, options)
 end
 
 return session

@@ -65,6 +65,8 @@ function source.skip(text, pos)
   return (long_bracket(text, pos))
 end
 
+source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
+
 ---Lists the string literals and assigned names of a Lua source.
 ---@param text string
 ---@return table index {strings = {[text] = line}, names = {[name] = line}}; false where one stands in several lines

@@ -115,7 +115,7 @@ local GIVES = {
   { "/agent%.%d+$", "ssh" }, { "/S%.gpg%-agent%.ssh$", "ssh" }, { "/ssh%-agent%.socke?t?$", "ssh" },
   { "/openssh_agent$", "ssh" }, { "/keyring/ssh$", "ssh" },
   { "/S%.gpg%-agent", "gpg" },
-  { "/%.X11%-unix", "x11" },
+  { "/%.X11%-unix", "x11" }, { "/watchman/.*sock", "watchman" }, { "/%.?watchman[^/]*%.sock", "watchman" },
   { "/bus$", "dbus" }, { "/system_bus_socket$", "dbus" }, { "/systemd/private$", "dbus" },
 }
 
@@ -125,6 +125,7 @@ local WARNINGS = {
   ssh = "the command can sign with every key of the SSH agent for as long as it runs, so log in wherever these keys do",
   gpg = "the command can sign and decrypt with the keys of the GPG agent",
   x11 = "an X11 client can read all keys typed and all windows shown, and type into them",
+  watchman = "watchman runs commands outside of the sandbox for whoever asks it (triggers): it is a way out",
   dbus = "services on D-Bus start programs outside of the sandbox (systemd-run, portals): it is a way out",
 }
 

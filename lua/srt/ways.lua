@@ -68,7 +68,7 @@ local function warn_of_ports(linter, net, values)
 end
 
 ---Warns of what the lists no longer decide or can no longer see.
----@param linter table with :warn(origin, message) and .notes
+---@param linter table with :warn(origin, message) and :remark(text)
 ---@param net table
 ---@param values table of the policy
 function ways.lint(linter, net, values)
@@ -80,14 +80,14 @@ function ways.lint(linter, net, values)
     local one = parent[kind]
     if one and texts[#texts] ~= one.text then texts[#texts + 1] = one.text end
   end
-  linter.notes[#linter.notes + 1] = ("connections leave by a parent proxy (%s), which resolves names: the guard of "
-    .. "resolved addresses sees only destinations that are given as addresses"):format(table.concat(texts, ", "))
+  linter:remark(("connections leave by a parent proxy (%s), which resolves names: the guard of "
+    .. "resolved addresses sees only destinations that are given as addresses"):format(table.concat(texts, ", ")))
   for _, entry in ipairs(parent.ignored) do
     local text = ("the entry %q means nothing here: such hosts go to the parent proxy"):format(entry)
     if v then
       linter:warn(v.origin, text)
     else
-      linter.notes[#linter.notes + 1] = "NO_PROXY of the environment: " .. text
+      linter:remark("NO_PROXY of the environment: " .. text)
     end
   end
 end

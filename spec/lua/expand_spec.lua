@@ -190,7 +190,7 @@ suite("expanding", function()
     assert.truthy(text:find("= 0 paths", 1, true), text)
     assert.is_true(has(profile.notes, "a new file elsewhere is not held"))
     assert.is_true(has(profile.warnings, '"!" and "^" in a set are characters like any other'))
-    local glob = check.data(profile).filesystem.globs[1]
+    local glob = require("srt.check_data").profile(profile).filesystem.globs[1]
     assert.same({ "denyRead", "?", 7, 5, 0 }, { glob.list, glob.given, glob.count, #glob.paths, glob.unseenCount })
     assert.equal("filesystem.denyRead[1]", glob.origin.key)
   end)

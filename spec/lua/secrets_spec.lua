@@ -137,7 +137,7 @@ describe("a vault", function()
 
   it("shows no value, whoever prints it", function()
     local vault, profile = open()
-    assert.is_nil(require("srt.json").encode(require("srt.cli.check").data(profile)):find("value-of", 1, true))
+    assert.is_nil(require("srt.json").encode(require("srt.check_data").profile(profile)):find("value-of", 1, true))
     local shown = table.concat(secrets.without(profile, ENV, { "A=value-of-a", "M=value-of-m", "X=value-of-d" }), " ")
     assert.equal("M=(masked) X=(masked)", shown)
     local function look(v, seen)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- srt-lua check: validates policies and prints what they come to, each entry with where it came from.
 
+local check_data = require("srt.check_data")
 local provenance = require("srt.provenance")
 local report = require("srt.report")
 local schema = require("srt.schema")
@@ -10,36 +11,42 @@ local tables = require("srt.tables")
 local check = {}
 
 check.USAGE = [[
-usage: srt-lua check POLICY… [--json]
+usage: srt-lua check POLICY… [--json] [--fail-on SEVERITY]
 
-Validates policies and prints what they come to, each entry with where it came from.
+Validates policies and prints what they come to, each entry with where it came from, and what they probably do not
+mean: each such warning or note ends with the name of its lint, which docs/lints.md explains. A comment
+"-- lint: ok NAME" behind a line, or alone above a line or a table, says that it is meant.
+
+  --json     the same for programs
+  --fail-on SEVERITY
+             exit with status 1 for warnings (warning), or for notes as well (note); only for errors unless given
+
+Exit status: 0, 1 for errors and what --fail-on says, 2 for wrong usage.
 ]]
 
-local LISTS = {
-  { "denyRead", "not readable" }, { "allowRead", "readable again" },
-  { "allowWrite", "writable" }, { "denyWrite", "not writable" },
-  { "denyDelete", "editable, but to stay" },
+local LISTS = check_data.LISTS
+
+local FAILS = { error = {}, warning = { "warnings" }, note = { "warnings", "notes" } }
+
+check.KNOWN = {
+  valued = { ["--fail-on"] = function(options, value)
+    options.fails = FAILS[value]
+    return not options.fails and ("--fail-on takes error, warning or note, not %q"):format(value) or nil
+  end },
+  flags = { ["--json"] = "json" },
+  word = function(options, word)
+    table.insert(options.files, word)
+    return true
+  end,
 }
 
----@return table|nil options {files=, json=} or {help = true}, string|nil message
+---@return table|nil options {files=, json=, fails=} or {help = true}
+---@return string|nil message
 local function parse(args)
-  local options, plain = { files = {} }, false
-  for _, arg in ipairs(args) do
-    if plain or arg:sub(1, 1) ~= "-" then
-      options.files[#options.files + 1] = arg
-    elseif arg == "--" then
-      plain = true
-    elseif arg == "--help" or arg == "-h" then
-      return { help = true }
-    elseif arg == "--json" then
-      options.json = true
-    else
-      return nil, ("unknown option %s"):format(arg)
-    end
-  end
-  if #options.files == 0 then
-    return nil, "no policy given"
-  end
+  local options, message = require("srt.run_options").read(args, { files = {}, fails = FAILS.error }, check.KNOWN)
+  if not options or options.help then return options, message end
+  table.move(options.command or {}, 1, #(options.command or {}), #options.files + 1, options.files)
+  if #options.files == 0 then return nil, "no policy given" end
   return options
 end
 
@@ -180,88 +187,12 @@ function check.text(file, profile, try)
   add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
   rest(lines, profile)
   local settings, undone = provenance.rows(profile.provenance)
-  add_block(lines, "single values:", settings, row_of)
+  add_block(lines, "settings:", settings, row_of)
   add_block(lines, "what one policy takes back of another:", undone, row_of)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, text in ipairs(profile[kind .. "s"]) do lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(text)) end
   end
   return table.concat(lines, "\n") .. "\n"
-end
-
-local function origin_data(origin)
-  return origin and { file = origin.file, line = origin.line or nil, key = origin.key } or nil
-end
-
-local function entries_data(list, fields)
-  local out = {}
-  for i, entry in ipairs(list) do
-    local item = { origin = origin_data(entry.origin) }
-    for _, field in ipairs(fields) do
-      item[field] = entry[field]
-    end
-    out[i] = item
-  end
-  return out
-end
-
-local function protection_data(settings)
-  local names = {}
-  for i, entry in ipairs(require("srt.protected").list(settings)) do
-    names[i] = { name = entry.name, why = entry.why, where = entry.where, origin = origin_data(entry.origin) }
-  end
-  return { names = names, depth = settings.depth, notSearched = require("srt.protected").SKIP,
-    allowGitConfig = settings.allowGitConfig, newRepositories = settings.newRepositories }
-end
-
-local function callbacks_data(callbacks)
-  local out = {}
-  for _, name in ipairs(require("srt.profile").CALLBACKS) do
-    out[name] = {}
-    for i, fn in ipairs(callbacks[name]) do
-      out[name][i] = { callback = source.where(callbacks.origins[fn]) }
-    end
-  end
-  return out
-end
-
----A profile as plain data for JSON.
----@param profile table
----@return table
-function check.data(profile)
-  local json, fs, net = require("srt.json"), {}, profile.network
-  for _, list in ipairs(LISTS) do
-    fs[list[1]] = entries_data(profile.filesystem[list[1]], { "given", "path", "literal", "builtin", "glob" })
-  end
-  fs.globs = entries_data(profile.filesystem.globs, { "list", "given", "count", "paths", "unseenCount", "unseen" })
-  local rule = { "text", "kind", "host", "port", "reason" }
-  return {
-    version = profile.version, cwd = profile.cwd, home = profile.home, presets = profile.presets,
-    filesystem = fs, protection = protection_data(profile.protection),
-    network = { enabled = net.enabled, strict = net.strict, refuseOpaqueTunnels = net.refuseOpaqueTunnels,
-      allowPlaintextHeaderSet = net.allowPlaintextHeaderSet, ambiguousRequestTarget = net.ambiguousRequestTarget,
-      requireHostMatch = net.requireHostMatch, stripResponseHeaders = net.stripResponseHeaders,
-      tlsTerminate = require("srt.tls_lint").data(net), waysOut = json.object(require("srt.ways").data(net)),
-      allowed = entries_data(net.allowed, rule), denied = entries_data(net.denied, rule),
-      deniedAddresses = entries_data(net.deniedAddresses, { "text" }),
-      loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
-      published = entries_data(net.publish, { "address", "hostPort", "port" }) },
-    callbacks = callbacks_data(profile.callbacks),
-    credentials = entries_data(require("srt.credentials").rows(profile.credentials), { "what" }),
-    env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
-    provenance = provenance.data(profile.provenance),
-    limits = profile.limits, nested = profile.nested, strict = profile.strict, backend = profile.backend,
-    unix = { all = profile.unix.all, allowed = entries_data(profile.unix.allowed, { "given", "path", "literal" }) },
-  }
-end
-
-local function result_of(file, profile, problems)
-  return {
-    file = file, ok = profile ~= nil and #profile.unenforced == 0,
-    profile = profile and check.data(profile) or nil,
-    errors = report.data(problems or {}),
-    unenforced = report.data(profile and profile.unenforced or {}),
-    warnings = profile and profile.warnings or {}, notes = profile and profile.notes or {},
-  }
 end
 
 ---Runs the command.
@@ -278,8 +209,11 @@ function check.main(args, ctx)
     local profile, problems = ctx.load(file)
     local bad = problems or profile.unenforced
     if #bad > 0 then status = 1 end
+    for _, kind in ipairs(profile and options.fails or {}) do
+      if #profile[kind] > 0 then status = 1 end
+    end
     if options.json then
-      results[i] = result_of(file, profile, problems)
+      results[i] = check_data.result(file, profile, problems)
     else
       if profile then ctx.out(check.text(file, profile, ctx.redirects)) end
       ctx.err(report.text(bad, ctx.tty))

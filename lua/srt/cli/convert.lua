@@ -7,11 +7,13 @@ local convert = {}
 
 convert.USAGE = [[
 usage: srt-lua convert SETTINGS [-o FILE] [--force]
+       srt-lua convert --schema
 
 Writes the JSON settings of srt in the file SETTINGS as a Lua policy that means the same.
 
   -o FILE    the policy; standard output unless given
   --force    overwrite FILE
+  --schema   print the JSON Schema of such settings, for editors: "$schema" in them names it
 
 Exit status: 0, 1 for settings that are not valid or a file that can't be written, 2 for wrong usage.
 ]]
@@ -21,7 +23,7 @@ local KNOWN = {
     if value == "" then return "a path can't be empty" end
     options.output = value
   end },
-  flags = { ["--force"] = "force" },
+  flags = { ["--force"] = "force", ["--schema"] = "schema" },
   word = run_options.first("file"),
 }
 
@@ -48,6 +50,10 @@ end
 ---@return integer exit status
 function convert.main(args, ctx)
   local options, message = run_options.file(args, KNOWN)
+  if options and options.schema then
+    ctx.out(require("srt.json_schema").text())
+    return 0
+  end
   if options and not options.help and not options.file then options, message = nil, "no settings given" end
   local status = require("srt.report").answered(ctx, "srt-lua convert", convert.USAGE, options, message, 2)
   if status then return status end

@@ -7,13 +7,17 @@ local COMMANDS = {
   { "check", "validate policies and print what they come to" },
   { "explain", "say what a policy answers on a path, a connection or a request, and which rule decides" },
   { "compile", "print the native plan of a policy" },
+  { "completions", "write what bash, zsh or fish needs to complete command lines" },
   { "convert", "write JSON settings of srt as a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
+  { "init", "look at a project and write its first policy" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },
   { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
   { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
   { "violations", "show what was denied in your runs" },
+  { "report", "write a web page of what was decided in a run" },
+  { "top", "watch what is decided in your runs, as it happens" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
 
@@ -38,7 +42,7 @@ local function err(text) sys.write(2, text) end
 local function overview()
   local lines = { "usage: srt-lua COMMAND …", "", "Runs commands under a policy that is a Lua program.", "" }
   for _, command in ipairs(COMMANDS) do
-    lines[#lines + 1] = ("  srt-lua %-10s %s"):format(command[1], command[2])
+    lines[#lines + 1] = ("  srt-lua %-11s %s"):format(command[1], command[2])
   end
   lines[#lines + 1] = ""
   lines[#lines + 1] = "srt-lua COMMAND --help tells more; man srt-lua has it all."
@@ -70,6 +74,13 @@ local function load_for_check(program)
     local made, problem
     if tls then made, problem = require("srt.termination").make(tls, facts.env) end
     if tls and not made then table.insert(profile.unenforced, problem) end
+    if profile then
+      local lines, refused = require("srt.backend").foretold(loaded, facts)
+      table.move(lines, 1, #lines, #profile.notes + 1, profile.notes)
+      if refused and profile.backend ~= "auto" then
+        table.insert(profile.unenforced, { file = path, message = refused })
+      end
+    end
     return profile, problems
   end
 end
@@ -77,6 +88,7 @@ end
 -- What a command is given beside its arguments.
 local function context(program)
   return { program = program, out = out, err = err, tty = sys.isatty(2), load = load_for_check(program),
+    commands = COMMANDS,
     redirects = function() return require("srt.transparent").works() end }
 end
 

@@ -149,6 +149,22 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   return status_of(ctx, options.command[1], kind, value)
 end
 
+-- The files that the user named for what is denied, and for all that is decided: those that can be protected.
+local function told_in(ctx, options, cwd)
+  local plain = {}
+  for _, name in ipairs { "violations", "log" } do
+    local given = options[name]
+    if given and given ~= "none" then
+      local file, answer = require("srt.violation_file").make("--" .. name, given, cwd)
+      if not file then tell(ctx, { answer }, "warning: ") end
+      options[name] = file or "none"
+      if file and answer then plain[#plain + 1] = file end
+    end
+  end
+  if options.log == "none" then options.log = nil end
+  return plain
+end
+
 -- Everything that must be known before a plan is made: the loaded policy with facts, temp (the run's temporary
 -- directory) and folders (for its state); or nil and what to say.
 local function prepare(ctx, options)
@@ -164,15 +180,10 @@ local function prepare(ctx, options)
   facts.state = folders
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
-  local file, plain
-  if options.violations and options.violations ~= "none" then
-    file, plain = require("srt.violation_file").make(options.violations, facts.cwd)
-    if not file then tell(ctx, { plain }, "warning: ") end
-    options.violations = file or "none"
-  end
+  local told = told_in(ctx, options, facts.cwd)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
-    reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
-    live = (options.controlFd ~= nil or options.watch) and true or nil })
+    reportFiles = told, learner = options.learner, given = options.given,
+    live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
   if require("srt.backend").ELSEWHERE[elsewhere] then
@@ -185,6 +196,12 @@ local function prepare(ctx, options)
   message = equip(facts, loaded)
   if message then return nil, ours(message) end
   loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
+  if options.prompt then
+    if loaded.profile.network.strict then
+      tell(ctx, { "network.strictAllowlist is set, so --prompt asks nothing" }, "warning: ")
+    end
+    loaded.prompt = require("srt.prompt").new(function(line) tell(ctx, { line }) end)
+  end
   return loaded
 end
 
@@ -215,11 +232,13 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   state, message = open_state(loaded.folders, loaded, plan, reporter)
   if not state then return fail(ctx, message) end
   reporter.folder, reporter.debug = state.handle.folder, say
+  reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)
   if options.learner then options.learner:listen(reporter) end
   local status, unavailable = execute(ctx, options, sandbox, loaded, plan, say, reporter)
   sandbox:close()
   close_state(ctx, state, reporter)
   ctx.err(reporter:close(ctx.tty))
+  if loaded.prompt then loaded.prompt:close(loaded.facts, loaded.policy, options.policy) end
   return status, unavailable
 end
 

@@ -1,0 +1,200 @@
+---@meta
+-- SPDX-License-Identifier: Apache-2.0
+-- luacheck: ignore
+-- The keys of a policy, for editors: ---@type srt.Policy before a local table. Made of lua/srt/schema.lua by
+-- SRT_WRITE_DOCS=1 spec/lua/names_spec.lua, which compares the two.
+
+---A path as it is spelled, whatever characters it has.
+---@class srt.Path
+---@field path string
+---@field literal true
+
+---A policy; all of it may be left out.
+---@class srt.Policy
+---@field ["$schema"] string|nil no effect here: it is for editors; Where the JSON Schema of this file is.
+---@field allowAppleEvents boolean|nil no effect here: it is for macOS only; Lets the command send Apple events.
+---@field allowNestedUserNamespaces boolean|nil Lets the command make user namespaces.
+---@field allowPty boolean|nil Pseudo-terminals; on Linux they always work.
+---@field backend "auto"|"namespaces"|"bwrap"|"landlock"|"seatbelt"|"windows"|nil How the policy is enforced.
+---@field bwrapPath string|nil The program of backend = "bwrap": an absolute path; else the first bwrap on PATH.
+---@field credentials srt.Policy.credentials|nil Credentials that are hidden or masked.
+---@field enableWeakerNestedSandbox boolean|nil Where namespaces can't be had, takes a backend that holds less.
+---@field enableWeakerNetworkIsolation boolean|nil no effect here: it is for macOS only; Lets the command ask trustd.
+---@field env srt.Policy.env|nil The environment of the command.
+---@field extends (string|srt.Policy)[]|nil Ready-made policies to start from: names or tables.
+---@field filesystem srt.Policy.filesystem|nil What the command may read and write.
+---@field git srt.Policy.git|nil git.
+---@field ignoreViolations table<string, string[]>|nil Violations that are not reported: part of a command, or "*", and parts of what was tried.
+---@field javaAgentJarPath any|nil no effect here: srt-lua has no such part; srt's JVM agent.
+---@field limits srt.Policy.limits|nil Budgets.
+---@field mandatoryDenySearchDepth integer|nil How deep protected names are searched.
+---@field network srt.Policy.network|nil Which destinations are reached, and who decides.
+---@field observe "writes"|"all"|"none"|nil What is watched for reports: denied writes, or reads as well.
+---@field onViolation fun(violation: srt.Violation): boolean?|nil Told about each violation; false drops it.
+---@field ripgrep any|nil no effect here: srt-lua has no such part; srt's file search.
+---@field seccomp any|nil no effect here: srt-lua has no such part; srt's filter helper.
+---@field secrets table<string, srt.Policy.secrets>|nil Values that only ever go into requests to their hosts.
+---@field socatPath any|nil no effect here: srt-lua has no such part; srt's relay.
+---@field strict boolean|nil Refuses to run where anything of the policy can't be held.
+---@field windows srt.Policy.windows|nil no effect here: only the windows backend reads it; Windows.
+
+---Credentials that are hidden or masked.
+---@class srt.Policy.credentials
+---@field allowPlaintextInject boolean|nil Puts values into plain HTTP too.
+---@field awsPairs srt.Policy.credentials.awsPairs[]|nil Masked variables that form an AWS key.
+---@field envVars srt.Policy.credentials.envVars[]|nil Variables that are hidden or masked.
+---@field files srt.Policy.credentials.files[]|nil Files that are hidden or masked.
+---@field sigv4 srt.Policy.credentials.sigv4|nil AWS signatures that can't be made again.
+
+---Masked variables that form an AWS key.
+---@class srt.Policy.credentials.awsPairs
+---@field accessKeyIdVar string|nil 
+---@field secretAccessKeyVar string|nil 
+---@field sessionTokenVar string|nil 
+
+---Variables that are hidden or masked.
+---@class srt.Policy.credentials.envVars
+---@field decode "jwt"|nil How it is encoded.
+---@field extract string|nil What part is secret.
+---@field injectHosts string[]|nil Where the value goes back in.
+---@field maskClaims string[]|nil Claims to mask.
+---@field maskDuplicates boolean|nil Masks repetitions too.
+---@field mode "deny"|"mask"|nil Hidden or masked.
+---@field name string|nil The variable.
+---@field onExtractNoMatch "warn"|"deny"|"error"|nil When nothing matches.
+---@field path string|nil The file.
+
+---Files that are hidden or masked.
+---@class srt.Policy.credentials.files
+---@field decode "jwt"|nil How it is encoded.
+---@field extract string|nil What part is secret.
+---@field injectHosts string[]|nil Where the value goes back in.
+---@field maskClaims string[]|nil Claims to mask.
+---@field maskDuplicates boolean|nil Masks repetitions too.
+---@field mode "deny"|"mask"|nil Hidden or masked.
+---@field name string|nil The variable.
+---@field onExtractNoMatch "warn"|"deny"|"error"|nil When nothing matches.
+---@field path string|nil The file.
+
+---AWS signatures that can't be made again.
+---@class srt.Policy.credentials.sigv4
+---@field presigned "deny"|"passthrough"|nil What happens to requests that are signed so.
+---@field sigv4a "deny"|"passthrough"|nil What happens to requests that are signed so.
+---@field streaming "deny"|"passthrough"|nil What happens to requests that are signed so.
+
+---The environment of the command.
+---@class srt.Policy.env
+---@field pass string[]|nil When given, the only variables of the caller that pass.
+---@field set table<string, string>|nil Variables to set.
+---@field unset string[]|nil Variables to take out.
+
+---What the command may read and write.
+---@class srt.Policy.filesystem
+---@field allowGitConfig boolean|nil Lets .git/config be written.
+---@field allowRead (string|srt.Path)[]|nil Paths readable again inside a denied one.
+---@field allowWrite (string|srt.Path)[]|nil Paths that may be written; nothing else may.
+---@field createGuard "scan"|"supervisor"|nil How creation of protected names is held.
+---@field decideOpen fun(open: srt.Open): boolean|srt.Answer, string?|nil Decides an open that the lists deny.
+---@field denyDelete (string|srt.Path)[]|nil Paths that may be edited, not unlinked or renamed; DIR/** is all in DIR at start.
+---@field denyRead (string|srt.Path)[]|nil Paths whose content is hidden.
+---@field denyWrite (string|srt.Path)[]|nil Paths kept read-only inside an allowed one.
+---@field disabled boolean|nil Turns file rules off.
+---@field newRepositories "quarantine"|"report"|"allow"|nil What happens to hooks and commands of repositories made during a run.
+---@field protect string[]|nil More names that are protected like .git/hooks.
+
+---git.
+---@class srt.Policy.git
+---@field safeDirectories string[]|nil Directories that git trusts, with all below, whoever owns them; "*" for all.
+
+---Budgets.
+---@class srt.Policy.limits
+---@field answerSeconds integer|nil For a server to begin its answer.
+---@field askSeconds integer|nil Time to answer srt.ask, which is apart from that.
+---@field bodyBytes integer|nil A body that a callback asks for.
+---@field bufferBytes integer|nil Bytes that the proxy holds for all connections together.
+---@field callbackInstructions integer|nil Instructions of one callback.
+---@field callbackSeconds integer|nil Processor time of a callback between waits.
+---@field callbackTotalSeconds integer|nil Time of a callback with its waits.
+---@field connectSeconds integer|nil Dialling one destination.
+---@field connections integer|nil Client connections to the proxy at once; more wait.
+---@field globMatches integer|nil Paths that glob patterns may come to.
+---@field headerBytes integer|nil A header section.
+---@field headerSeconds integer|nil From the first byte of a head to its last.
+---@field idleSeconds integer|nil A connection with nothing moving.
+---@field loadBytes integer|nil Memory to load the policy.
+---@field loadInstructions integer|nil Instructions to load the policy.
+---@field stateBytes integer|nil Memory of the policy's state.
+---@field tunnels integer|nil Tunnels at once; more are refused.
+---@field upstreamSeconds integer|nil How long one is kept.
+---@field upstreams integer|nil Connections to servers that are kept for the next request.
+---@field upstreamsPerHost integer|nil Of them to one host and port.
+---@field waitingCallbacks integer|nil Callbacks that wait at once.
+---@field walkEntries integer|nil Names read to find what glob patterns match.
+
+---Which destinations are reached, and who decides.
+---@class srt.Policy.network
+---@field allowAllDomains boolean|nil Allows every host that is not denied.
+---@field allowAllUnixSockets boolean|nil Lets Unix sockets be made and connected without asking.
+---@field allowLocalBinding boolean|nil Has no effect on Linux.
+---@field allowMachLookup string[]|nil no effect here: it is for macOS only; Mach services that may be looked up.
+---@field allowPlaintextHeaderSet boolean|nil Lets filterRequest set credentials on plain HTTP.
+---@field allowUnixSockets (string|srt.Path)[]|nil Unix sockets that may be connected to, by path.
+---@field allowedDomains string[]|nil Hosts that may be reached.
+---@field ambiguousRequestTarget "refuse"|"normalize"|"allow"|"asSpelled"|nil With a filterRequest: targets two readers could read in two ways.
+---@field decideConnect fun(conn: srt.Conn): boolean|srt.Answer, string?|nil Decides a destination that no list decides.
+---@field deniedDomainReasons table<string, string>|nil What to tell whoever meets an entry of deniedDomains.
+---@field deniedDomains string[]|nil Hosts that may not, whatever else allows them.
+---@field deniedResolvedAddresses string[]|nil Addresses that allowed names may not resolve to.
+---@field filterRequest fun(req: srt.Request): boolean|srt.Answer, string?|nil Decides each request that the proxy can read.
+---@field filterResponse fun(res: srt.Response, req: srt.Request): boolean|srt.Answer, string?|nil Decides each response to a request that the proxy can read.
+---@field httpProxyPort integer|nil An HTTP proxy of yours on 127.0.0.1 that decides in place of ours.
+---@field mitmProxy srt.Policy.network.mitmProxy|nil A proxy on a Unix socket.
+---@field parentProxy srt.Policy.network.parentProxy|nil A proxy to leave by; what is absent is taken from srt-lua's environment.
+---@field publishPorts (integer|string)[]|nil Ports inside that the host may reach.
+---@field refuseOpaqueTunnels boolean|nil Refuses tunnels that filterRequest can't see into.
+---@field requireHostMatch boolean|nil Refuses requests whose Host, or TLS server name, names another host (421).
+---@field socksProxyPort integer|nil A SOCKS proxy of yours, likewise.
+---@field strictAllowlist boolean|nil Hosts not in allowedDomains are denied without asking decideConnect.
+---@field stripResponseHeaders string[]|nil Response headers that are taken out.
+---@field tlsTerminate srt.Policy.network.tlsTerminate|nil TLS termination.
+---@field transparent boolean|nil Serves programs that ignore proxy variables; by default where the kernel can.
+
+---A proxy on a Unix socket.
+---@class srt.Policy.network.mitmProxy
+---@field domains string[]|nil Allowed hosts that are reached by it.
+---@field socketPath string|nil Its socket.
+
+---A proxy to leave by; what is absent is taken from srt-lua's environment.
+---@class srt.Policy.network.parentProxy
+---@field http string|nil For plain HTTP: http://[USER:PASSWORD@]HOST:PORT; "" for none.
+---@field https string|nil For tunnels, so for all else.
+---@field noProxy string|nil Hosts to reach directly, as NO_PROXY lists them.
+
+---TLS termination.
+---@class srt.Policy.network.tlsTerminate
+---@field caCertPath string|nil PEM file of the CA.
+---@field caKeyPath string|nil PEM file of its key.
+---@field excludeDomains string[]|nil Hosts that stay opaque tunnels.
+---@field extraCaCertPaths string[]|nil More roots for the trust bundle.
+---@field handshakeTimeoutMs integer|nil Time for a handshake.
+---@field maxTunnels integer|nil Terminated tunnels at once.
+
+---Values that only ever go into requests to their hosts.
+---@class srt.Policy.secrets
+---@field command any|nil Read from this command.
+---@field env string|nil Read from this variable.
+---@field file string|nil Read from this file.
+---@field hosts string[]|nil Where it may go.
+
+---Windows.
+---@class srt.Policy.windows
+---@field backend string|nil no effect here: only the windows backend reads it; A key of srt's settings.
+---@field proxyPortRange integer[]|nil no effect here: only the windows backend reads it; Lowest and highest port.
+---@field sandboxUser string|nil no effect here: only the windows backend reads it; Account that the command runs as.
+---@field srtWin srt.Policy.windows.srtWin|nil no effect here: only the windows backend reads it; Its helper.
+---@field sublayerGuid string|nil no effect here: only the windows backend reads it; WFP sublayer.
+---@field wfpSublayerGuid string|nil no effect here: only the windows backend reads it; Old name.
+
+---Its helper.
+---@class srt.Policy.windows.srtWin
+---@field path string|nil no effect here: only the windows backend reads it; Path of srt-win.exe.

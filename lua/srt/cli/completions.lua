@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua completions: what a shell needs to complete our command lines.
+
+local completions = {}
+
+completions.USAGE = [[
+usage: srt-lua completions SHELL
+
+Writes what SHELL (bash, zsh or fish) needs to complete command lines of srt-lua, to standard output. A package
+installs it; by hand:
+
+  bash    srt-lua completions bash >~/.local/share/bash-completion/completions/srt-lua
+  zsh     srt-lua completions zsh >DIR/_srt-lua, where DIR is in fpath
+  fish    srt-lua completions fish >~/.config/fish/completions/srt-lua.fish
+
+Exit status: 0, 2 for wrong usage.
+]]
+
+local SHELLS = { bash = true, zsh = true, fish = true }
+
+---@return table|nil options {shell=} or {help = true}
+---@return string|nil message
+local function parse(args)
+  local shell = args[1]
+  if shell == "--help" or shell == "-h" then return { help = true } end
+  if not shell or args[2] then return nil, "it takes one shell: bash, zsh or fish" end
+  if not SHELLS[shell] then return nil, ("%q is none of bash, zsh and fish"):format(shell) end
+  return { shell = shell }
+end
+
+--- Runs the command.
+---@param args string[] what follows "completions"
+---@param ctx table {out, err, commands = names of commands and what they do}
+---@return integer exit status
+function completions.main(args, ctx)
+  local options, message = parse(args)
+  local status = require("srt.report").answered(ctx, "srt-lua completions", completions.USAGE, options, message, 2)
+  if status then return status end
+  local commands = require("srt.completion").all(ctx.commands)
+  ctx.out(require("srt.shells")[options.shell](commands))
+  return 0
+end
+
+return completions

@@ -1,0 +1,115 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua init: looks at a project and writes its first policy.
+local output = require "srt.output"
+local paths = require "srt.paths"
+local run_options = require "srt.run_options"
+local sys = require "srt.c.sys"
+
+local init = {}
+
+init.USAGE = [[
+usage: srt-lua init [DIR] [--force]
+
+Looks at the project in DIR, the working directory unless given: its git remotes, package files, lockfiles, containers
+and CI; and writes DIR/policy.lua, a policy with comments to go on from, and DIR/.luarc.json, by which editors with
+lua-language-server know what a policy can use. Runs nothing, asks no network, and says what it found.
+
+  --force    overwrite DIR/policy.lua
+
+Exit status: 0, 1 where the policy can't be written, 2 for wrong usage.
+]]
+
+init.KNOWN = { valued = {}, flags = { ["--force"] = "force" }, word = run_options.first("file") }
+
+local function fail(ctx, message)
+  ctx.err("srt-lua: init: " .. require("srt.report").plain(message) .. "\n")
+  return 1
+end
+
+local POLICY, EDITOR = "policy.lua", ".luarc.json"
+
+-- Where our definitions for editors are installed.
+local function library()
+  local program = sys.realpath("/proc/self/exe") or ""
+  local tree = sys.getenv("SRT_LUA_PATH")
+  local shared = paths.parent(paths.parent(program)) .. "/share/srt-lua/meta"
+  for _, dir in ipairs { tree and tree .. "/lua/meta" or "", shared,
+    "/usr/local/share/srt-lua/meta", "/usr/share/srt-lua/meta" } do
+    if sys.stat(dir .. "/srt.d.lua") then return sys.realpath(dir) end
+  end
+end
+
+-- The project's folder, where a policy makes sense.
+local function folder_of(given, facts)
+  local dir, why = sys.realpath(paths.normalize(given:sub(1, 1) == "/" and given or facts.cwd .. "/" .. given))
+  if not dir then return nil, ("%s: %s"):format(given, why) end
+  if sys.stat(dir).type ~= "dir" then return nil, given .. " is no directory" end
+  if dir == "/" or facts.home and dir == sys.realpath(facts.home) then
+    return nil, dir .. " is no project: a command could write all of it; name a project's directory"
+  end
+  return dir
+end
+
+local function say_found(ctx, project)
+  local plain = require("srt.report").plain
+  local found = 0
+  local function say(list, verb)
+    for _, one in ipairs(list) do
+      local off = one.off and "-- " or ""
+      local why = type(one.off) == "string" and one.why .. "; " .. one.off or one.why
+      ctx.out(("  %-30s %s\n"):format(plain(("%s%s %s"):format(off, verb, one.name)), plain(why)))
+      found = found + 1
+    end
+  end
+  say(project.presets, "extends")
+  say(project.hosts, "reaches")
+  say(project.hidden, "hides")
+  say(project.closed, "keeps")
+  if found == 0 then ctx.out("  nothing that it knows: commands may write here, and credentials are hidden\n") end
+  for _, hint in ipairs(project.hints) do ctx.out("  " .. hint .. "\n") end
+end
+
+-- What is wrong with what was written, as check would tell it: there is nothing, or the place is odd.
+local function say_wrong(ctx, facts, path)
+  local loaded, problems = require("srt.session").load(facts, path, { lint = true })
+  if not loaded then return require("srt.report").text(problems, ctx.tty) end
+  local lines = {}
+  for i, warning in ipairs(loaded.profile.warnings) do
+    lines[i] = "srt-lua: init: warning: " .. require("srt.report").plain(warning) .. "\n"
+  end
+  return table.concat(lines)
+end
+
+--- Runs the command.
+---@param args string[] what follows "init"
+---@param ctx table {program, out, err, tty}
+---@return integer exit status
+function init.main(args, ctx)
+  local options, message = run_options.file(args, init.KNOWN)
+  local status = require("srt.report").answered(ctx, "srt-lua init", init.USAGE, options, message, 2)
+  if status then return status end
+  local facts, dir, path
+  facts, message = require("srt.session").facts(ctx.program)
+  if not facts then return fail(ctx, message) end
+  dir, message = folder_of(options.file or ".", facts)
+  if not dir then return fail(ctx, message) end
+  path, message = output.place(paths.join(dir, POLICY), options.force, facts.cwd)
+  if not path then return fail(ctx, (message:gsub("name another file with %-o, or ", ""))) end
+  local starter, project = require "srt.starter", require("srt.detect").project(dir)
+  local ok, why = output.put(path, starter.text(project, POLICY), options.force)
+  if not ok then return fail(ctx, ("%s can't be written: %s"):format(path, why)) end
+  local shown = options.file and paths.join(options.file, "") or ""
+  ctx.out(("%s%s:\n"):format(require("srt.report").plain(shown), POLICY))
+  say_found(ctx, project)
+  local meta = library()
+  local editor = output.put(paths.join(dir, EDITOR), starter.editor(meta), false)
+  ctx.out(("%s%s: %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "left as it is"
+    or meta and "for lua-language-server" or "for lua-language-server, which does not find srt-lua's definitions here"))
+  facts.cwd = dir
+  ctx.err(say_wrong(ctx, facts, path))
+  ctx.out(("next%s: srt-lua check %s, srt-lua run %s -- COMMAND\n"):format(
+    options.file and ", in that directory" or "", POLICY, POLICY))
+  return 0
+end
+
+return init
