@@ -144,9 +144,9 @@ function Live:update(fresh)
   return held, cut
 end
 
----@param loaded srt.session that the run begins with
+---@param loaded srt.session that the run begins with; alone = true where there is no command of ours
 ---@param facts table of srt.decide_net.compile
----@param sandbox userdata|nil where srt.ask asks; nil for the proxy alone
+---@param sandbox userdata|nil where srt.ask asks
 ---@param reporter table of srt.reporting
 ---@return table live; its proxy is set when there is one
 function live.new(loaded, facts, sandbox, reporter)
