@@ -5,6 +5,9 @@ local completion = require("srt.completion")
 local sys = require("srt.c.sys")
 local tokens = require("srt.tokens")
 
+-- Of a module that is only there in the program, --help calls nothing.
+package.preload["srt.c.channel"] = function() return {} end
+
 -- What the program writes, called as a user does.
 local function said(...)
   local out, write, isatty = {}, sys.write, sys.isatty
