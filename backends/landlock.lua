@@ -36,10 +36,6 @@ local OPEN = {
     .. "owns the file",
 }
 
--- Where no agent can be asked.
-local FIXED = "a folder with something denied in it is fixed: what is new there can't be read, and where a write is "
-  .. "denied nothing can be made, renamed or removed directly in the folders above it"
-
 local function letters(mask)
   local text = ""
   for _, bit in ipairs { X, R, L, W, M, I, S } do
@@ -79,8 +75,11 @@ local function add_point(root, rules, path)
   local masked = rules.masked[path]
   if masked and masked.entry.credential then own = 0 end
   local up = own
-  -- The name of a file is no secret, and in a file nothing is made; but it is to stay.
-  if rules.types[path] ~= "dir" or rules.placeholders[path] then up = up | L end
+  -- The name of a file is no secret, and in a file nothing is made; but it is to stay. Nor are the names in our own
+  -- folder of violations: or else no run could list the home directory, once there is one.
+  local final = rules.finalRead[path]
+  local ours = final and final.builtin
+  if rules.types[path] ~= "dir" or rules.placeholders[path] or ours then up = up | L end
   if rules.pinned[path] or path == rules.tempDir then up = up & ~M end
   if rules.types[path] == "file" then area.note(root.twins, path, own) end
   put(root, path, own, up)
@@ -178,7 +177,9 @@ local function refusals(profile, ctx, served)
   local abi, unix = ctx.features.landlock, profile.unix.all
   if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
   if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
-  if profile.network.tls then return "network.tlsTerminate needs files that only mounts can show" end
+  if profile.network.tls and profile.filesystem.disabled then
+    return "network.tlsTerminate needs a temporary folder for its files, and filesystem.disabled makes none"
+  end
   if profile.filesystem.createGuard == "supervisor" and not served then
     return "filesystem.createGuard \"supervisor\" needs a filter that can ask an agent (srt-lua doctor: notify)"
   end
@@ -202,33 +203,10 @@ function landlock.lacks(plan)
   return list
 end
 
-local function some_of(list)
-  return table.concat(list, ", ", 1, math.min(#list, 5))
-    .. (#list > 5 and (" and %d more folders"):format(#list - 5) or "")
-end
-
--- What is otherwise with names that are made while the command runs.
-local function notes_of_names(list, rules, compiled)
-  if not compiled.served then
-    list[#list + 1] = FIXED
-    local missing
-    for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
-    if missing then
-      list[#list + 1] = "protected names that are missing can be made; what is found when the run ended is put aside"
-    end
-  end
-  if compiled.fixed[1] then
-    list[#list + 1] = "nothing can be made, renamed or removed directly in " .. some_of(compiled.fixed)
-  end
-  if compiled.unread[1] then
-    list[#list + 1] = "what is new directly in a folder above a denied read can't be executed: "
-      .. some_of(compiled.unread)
-  end
-end
-
 local function notes_of(profile, rules, compiled)
-  local list = {}
-  notes_of_names(list, rules, compiled)
+  local list, missing = {}, false
+  for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
+  area.notes(list, compiled, missing)
   for path, masked in pairs(rules.masked) do
     if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
   end
@@ -237,6 +215,10 @@ local function notes_of(profile, rules, compiled)
   end
   if profile.network.transparent then
     list[#list + 1] = "programs that ignore the proxy's variables reach nothing"
+  end
+  if profile.network.tls then
+    list[#list + 1] = "network.tlsTerminate: who heeds no variables of the environment does not trust the run's CA; "
+      .. "whom the command trusts, it can change itself"
   end
   list[#list + 1] = "denied reads and writes are not reported"
   return list
@@ -289,6 +271,7 @@ function landlock.compile(profile, rules, ctx)
   if not plan.listen then return nil, message end
   if served then add_area(plan, profile, rules, compiled) end
   add_filter(plan, profile, ctx)
+  area.files(plan, ctx.files)
   plan.env = namespaces.environment(profile, rules, ctx, plan)
   plan.notes = notes_of(profile, rules, compiled)
   return plan

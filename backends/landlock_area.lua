@@ -11,6 +11,10 @@ local area = {}
 -- As in backends.landlock.
 local W, M = 8, 16
 
+-- Where no agent can be asked.
+local FIXED = "a folder with something denied in it is fixed: what is new there can't be read, and where a write is "
+  .. "denied nothing can be made, renamed or removed directly in the folders above it"
+
 local function collect(out, path, node, above, closed)
   local own = node.own or above
   local write, before = own & W ~= 0, above & W ~= 0
@@ -49,6 +53,18 @@ function area.among(twins, path, mask)
   return next(twins) and mask & (twins[identity(path) or ""] or ~0) or mask
 end
 
+local MODE = tonumber("444", 8)
+
+--- Files of ours: no mount can show them, so they are in the command's temporary folder, where it can change them.
+---@param plan table
+---@param files {name: string, content: string}[]?
+function area.files(plan, files)
+  if files and plan.tempDir then plan.filesIn = plan.tempDir .. "/files" end -- MOUNTS_FILES in core
+  for i, file in ipairs(files or {}) do
+    plan.files[i] = { name = file.name, content = file.content, mode = MODE }
+  end
+end
+
 --- May a policy's command write anything but its own temporary folder?
 ---@param rules table of srt.decide_path
 ---@return boolean
@@ -80,6 +96,31 @@ function area.of(root, rules)
   table.move(out.closed, 1, #out.closed, #guard.paths + 1, guard.paths)
   for _, list in ipairs { out.tops, out.held, guard.paths } do table.sort(list) end
   return { tops = out.tops, held = out.held }, guard
+end
+
+local function some_of(list)
+  return table.concat(list, ", ", 1, math.min(#list, 5))
+    .. (#list > 5 and (" and %d more folders"):format(#list - 5) or "")
+end
+
+--- What is otherwise with names that are made while the command runs.
+---@param list string[] to be filled
+---@param compiled table of backends.landlock
+---@param missing boolean are there protected names that nothing holds the place of?
+function area.notes(list, compiled, missing)
+  if not compiled.served then
+    list[#list + 1] = FIXED
+    if missing then
+      list[#list + 1] = "protected names that are missing can be made; what is found when the run ended is put aside"
+    end
+  end
+  if compiled.fixed[1] then
+    list[#list + 1] = "nothing can be made, renamed or removed directly in " .. some_of(compiled.fixed)
+  end
+  if compiled.unread[1] then
+    list[#list + 1] = "what is new directly in a folder above a denied read can't be executed: "
+      .. some_of(compiled.unread)
+  end
 end
 
 return area

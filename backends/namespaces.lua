@@ -157,7 +157,8 @@ namespaces.listen = listen_of
 -- Where this program can be read inside, its path is told as well.
 function namespaces.environment(profile, rules, ctx, plan)
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
-  return require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary },
+  return require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary,
+    files = plan.filesIn },
     plan.listen)
 end
 

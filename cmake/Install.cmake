@@ -15,7 +15,7 @@ if(SRT_INSTALL_SRT)
     file(CREATE_LINK srt-lua \"\${link}\" SYMBOLIC)
     message(STATUS \"Installing: \${link}\")")
 endif()
-install(FILES core/srtlua.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
 install(FILES man/srt-lua.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES man/srt-lua-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 # What shells complete is told by the program itself. zsh looks into the one folder

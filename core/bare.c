@@ -3,16 +3,41 @@
 #include "core/bare.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/agent.h"
 #include "core/bare_agent.h"
 #include "core/init.h"
 #include "core/landlock_paths.h"
+#include "core/mounts_private.h"
 #include "core/seccomp.h"
 #include "core/setup.h"
+
+/* Where no mount can show them: in the temporary folder, under MOUNTS_FILES. */
+static int put_files(const struct plan *plan, struct failure *failure)
+{
+	owned_fd int folder = -1;
+	mode_t before;
+	int error = 0;
+
+	if (!plan->file_count || !plan->temp_dir)
+		return 0;
+	folder = open(plan->temp_dir,
+		      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0)
+		return failure_set(failure, errno, "cannot open %s",
+				   plan->temp_dir);
+	before = umask(0);
+	error = mounts_own_files(folder, plan);
+	(void)umask(before);
+	return error ? failure_set(failure, -error, "cannot write into %s",
+				   plan->temp_dir)
+		     : 0;
+}
 
 static int set_up(const struct plan *plan, int control, int setup,
 		  struct bare_agent *agent, struct confinement *confinement,
@@ -25,6 +50,8 @@ static int set_up(const struct plan *plan, int control, int setup,
 		error = setup_await(setup, MESSAGE_GO, NULL, failure);
 	if (!error)
 		error = setup_hold(plan, failure);
+	if (!error)
+		error = put_files(plan, failure);
 	if (!error)
 		error = setup_listen(plan, control, agent->ports, failure);
 	if (!error)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: all of it is in the library. */
-#include "core/srtlua.h"
+#include "core/program.h"
 
 #include <stdlib.h>
 
 int main(int argc, char **argv)
 {
-	int status = srtlua_main(argc, argv);
+	int status = program_main(argc, argv);
 
 #ifndef __SANITIZE_ADDRESS__
 	/* exit(3) would wait for a name that is still being resolved. */

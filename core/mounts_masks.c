@@ -184,7 +184,7 @@ static int mask_file(int dir, const char *name,
 	return error;
 }
 
-static int mask_own_files(int masks, const struct plan *plan)
+int mounts_own_files(int masks, const struct plan *plan)
 {
 	owned_fd int dir = -1;
 	int error = 0;
@@ -223,7 +223,7 @@ int mounts_fill(int masks, const struct plan *plan)
 		error = mask_make(masks, "dir", true, 0, plan);
 	for (size_t i = 0; !error && i < plan->step_count; i++)
 		error = mask_step(masks, plan, i);
-	return error ? error : mask_own_files(masks, plan);
+	return error ? error : mounts_own_files(masks, plan);
 }
 
 int mounts_masks(const struct plan *plan, int *out, struct failure *failure)

@@ -18,6 +18,14 @@
 int mounts_filesystem(const char *type, unsigned int attributes,
 		      const char *const *options);
 
+/**
+ * mounts_own_files() - make the folder MOUNTS_FILES with a plan's own files
+ * @at: where to make it
+ * Context: with a umask of 0.
+ * Return: 0 or -errno.
+ */
+int mounts_own_files(int at, const struct plan *plan);
+
 /** mounts_private() - what the host mounts from here on does not show inside */
 int mounts_private(void);
 

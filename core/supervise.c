@@ -276,7 +276,12 @@ int supervise_wait(uv_loop_t *loop)
 	if (error)
 		return error;
 	uv_run(loop, UV_RUN_DEFAULT);
-	if (read(signals, &info, sizeof(info)) != sizeof(info))
+	if (read(signals, &info, sizeof(info)) == sizeof(info))
+		return (int)info.ssi_signo;
+	if (uv_is_closing((uv_handle_t *)&poll))
 		return -EIO;
-	return (int)info.ssi_signo;
+	/* Somebody else has stopped the loop; the next turn closes it. */
+	uv_close((uv_handle_t *)&poll, NULL);
+	uv_run(loop, UV_RUN_NOWAIT);
+	return 0;
 }

@@ -85,7 +85,8 @@ void supervise_hold(void);
 /**
  * supervise_wait() - without a command: run the loop until SIGINT, SIGTERM or
  * SIGHUP
- * Return: which signal came, or -errno.
+ * Return: which signal came, 0 where uv_stop() was called (then it may be
+ * called again), or -errno.
  */
 int supervise_wait(uv_loop_t *loop);
 

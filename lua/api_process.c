@@ -107,15 +107,16 @@ static int process_lua_of(lua_State *L)
 	return 1;
 }
 
-/* find(proxy, sandbox, fd): questions can tell from now on */
+/* find(proxy, sandbox or the pid of its PID 1, fd): questions can tell now */
 static int process_lua_find(lua_State *L)
 {
 	struct process_finder *finder = api_proxy_finder(L, 1);
-	const struct sandbox *sandbox = api_sandbox(L, 2);
+	pid_t init = lua_isinteger(L, 2) ? (pid_t)lua_tointeger(L, 2)
+					 : api_sandbox(L, 2)->shared->init;
 
 	luaL_argcheck(L, finder->diag < 0, 1, "was told before");
 	finder->diag = (int)luaL_checkinteger(L, 3);
-	finder->init = sandbox->shared->init;
+	finder->init = init;
 	return 0;
 }
 

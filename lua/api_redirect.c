@@ -12,13 +12,15 @@
 #include "lua/process.h"
 #include "proxy/proxy.h"
 
-/* struct resolving - userdata; kept by the registry for good */
+/* Of the registry: from the address of a struct resolving to its userdata */
+#define RESOLVING "srt.resolving"
+
+/* struct resolving - userdata, the proxy keeps it; its value is the function */
 struct resolving {
 	lua_State *L;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* NULL: another process's */
 	struct proxy *proxy;
 	const struct process_finder *finder;
-	int refuse; /* reference to the function */
 	char reason[300];
 };
 
@@ -33,7 +35,9 @@ static int refuse_lua(lua_State *L)
 {
 	struct name_question *question = lua_touserdata(L, 1);
 
-	lua_rawgeti(L, LUA_REGISTRYINDEX, question->resolving->refuse);
+	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_rawgetp(L, -1, question->resolving);
+	lua_getiuservalue(L, -1, 1);
 	lua_pushstring(L, question->name);
 	lua_pushlightuserdata(L, &question->who);
 	lua_call(L, 2, 1); /* protected */
@@ -73,11 +77,33 @@ static void on_led(void *context, int error)
 	proxy_led(resolving->proxy, error);
 }
 
+/* Protected: (resolving): whoever has the sandbox is told, and led() comes */
+static int prepare_lua(lua_State *L)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_rawgetp(L, -1, lua_touserdata(L, 1));
+	lua_getiuservalue(L, -1, 2);
+	lua_call(L, 0, 0); /* protected */
+	return 0;
+}
+
 static void on_prepare(void *context)
 {
 	struct resolving *resolving = context;
+	lua_State *L = resolving->L;
+	int top = lua_gettop(L);
 
-	sandbox_lead(resolving->sandbox, on_led, resolving);
+	if (resolving->sandbox) {
+		sandbox_lead(resolving->sandbox, on_led, resolving);
+		return;
+	}
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, prepare_lua);
+	lua_pushlightuserdata(L, resolving);
+	/* Where it fails names are never answered. */
+	(void)lua_pcall(L, 1, 0, 0);
+	lua_settop(L, top);
 }
 
 static bool on_origin(void *context, const struct sockaddr *peer,
@@ -85,15 +111,22 @@ static bool on_origin(void *context, const struct sockaddr *peer,
 {
 	const struct resolving *resolving = context;
 	struct origins *origins =
-		resolving->sandbox->shared->plan.redirect.origins;
+		resolving->sandbox
+			? resolving->sandbox->shared->plan.redirect.origins
+			: NULL;
 
 	return origins && origins_take(origins, peer, to);
 }
 
-/* resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message */
+/*
+ * resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message. Of
+ * another process's sandbox there is a function instead, called when it is to
+ * redirect; then led() has to follow.
+ */
 static int redirect_lua_resolve(lua_State *L)
 {
-	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct sandbox *sandbox =
+		lua_isfunction(L, 1) ? NULL : api_sandbox(L, 1);
 	struct proxy *proxy = api_proxy(L, 2);
 	int fd = (int)luaL_checkinteger(L, 3);
 	struct proxy_resolver with = { .refuse = on_refuse,
@@ -104,17 +137,76 @@ static int redirect_lua_resolve(lua_State *L)
 	struct resolving *resolving;
 
 	luaL_checktype(L, 6, LUA_TFUNCTION);
-	resolving = lua_newuserdatauv(L, sizeof(*resolving), 0);
+	resolving = lua_newuserdatauv(L, sizeof(*resolving), 2);
 	*resolving = (struct resolving){ .sandbox = sandbox,
 					 .proxy = proxy,
 					 .finder = api_proxy_finder(L, 2) };
-	(void)luaL_ref(L, LUA_REGISTRYINDEX);
 	lua_pushvalue(L, 6);
-	resolving->refuse = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_setiuservalue(L, -2, 1);
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 2);
+	api_proxy_keep(L, 2, -1);
+	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_pushvalue(L, -2);
+	lua_rawsetp(L, -2, resolving);
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	resolving->L = lua_tothread(L, -1);
 	with.context = resolving;
 	return api_done(L, proxy_resolve(proxy, fd, &with));
+}
+
+/* led(proxy, error): another process's sandbox redirects now, or (errno) can't
+ */
+static int redirect_lua_led(lua_State *L)
+{
+	struct proxy *proxy = api_proxy(L, 1);
+
+	proxy_led(proxy, -(int)luaL_checkinteger(L, 2));
+	return 0;
+}
+
+struct leading {
+	lua_State *L; /* the main thread */
+	int fn;
+};
+
+/* Protected: (fn, error) */
+static int leading_lua(lua_State *L)
+{
+	lua_call(L, 1, 0); /* protected */
+	return 0;
+}
+
+static void on_leading(void *context, int error)
+{
+	const struct leading *leading = context;
+	lua_State *L = leading->L;
+	int top = lua_gettop(L);
+
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, leading_lua);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, leading->fn);
+	lua_pushinteger(L, error < 0 ? -error : error);
+	(void)lua_pcall(L, 2, 0, 0);
+	lua_settop(L, top);
+}
+
+/* lead(sandbox, fn): has PID 1 redirect; fn(error), 0 where it does. Once. */
+static int redirect_lua_lead(lua_State *L)
+{
+	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct leading *leading;
+
+	luaL_checktype(L, 2, LUA_TFUNCTION);
+	leading = lua_newuserdatauv(L, sizeof(*leading), 0);
+	(void)luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_pushvalue(L, 2);
+	leading->fn = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	leading->L = lua_tothread(L, -1);
+	sandbox_lead(sandbox, on_leading, leading);
+	return 0;
 }
 
 static bool on_admit(void *context, const struct sockaddr *peer)
@@ -172,10 +264,19 @@ int luaopen_srt_c_redirect(lua_State *L)
 		{ "streams", redirect_lua_streams },
 		{ "redirected", redirect_lua_redirected },
 		{ "admit", redirect_lua_admit },
+		{ "led", redirect_lua_led },
+		{ "lead", redirect_lua_lead },
 		{ "try", redirect_lua_try },
 		{ NULL, NULL },
 	};
 
+	/* Weak values: when the proxy is collected, so are these. */
+	luaL_getsubtable(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_createtable(L, 0, 1);
+	lua_pushliteral(L, "v");
+	lua_setfield(L, -2, "__mode");
+	lua_setmetatable(L, -2);
+	lua_pop(L, 1);
 	luaL_newlib(L, functions);
 	return 1;
 }

@@ -319,6 +319,15 @@ static int sandbox_lua_signal(lua_State *L)
 	return 0;
 }
 
+/* sandbox:pid() -> of PID 1, as the host sees it; after start */
+static int sandbox_lua_pid(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	lua_pushinteger(L, object->shared->init);
+	return 1;
+}
+
 static int sandbox_lua_close(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -372,6 +381,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "listeners", sandbox_lua_listeners },
 		{ "run", sandbox_lua_run },
 		{ "signal", sandbox_lua_signal },
+		{ "pid", sandbox_lua_pid },
 		{ "close", sandbox_lua_close },
 		{ NULL, NULL },
 	};

@@ -125,7 +125,10 @@ static int task_lua_hold(lua_State *L)
 	return 0;
 }
 
-/* wait() -> number of the signal that ends the program | nil, message, name */
+/*
+ * wait() -> number of the signal that ends the program, or 0 after rouse() |
+ * nil, message, name
+ */
 static int task_lua_wait(lua_State *L)
 {
 	uv_loop_t *loop = uv_default_loop();
@@ -139,12 +142,25 @@ static int task_lua_wait(lua_State *L)
 	return 1;
 }
 
+/* rouse(): wait() returns soon */
+static int task_lua_rouse(lua_State *L)
+{
+	(void)L;
+	if (uv_default_loop())
+		uv_stop(uv_default_loop());
+	return 0;
+}
+
 int luaopen_srt_c_task(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "start", task_lua_start }, { "stop", task_lua_stop },
-		{ "turn", task_lua_turn },   { "hold", task_lua_hold },
-		{ "wait", task_lua_wait },   { NULL, NULL },
+		{ "start", task_lua_start },
+		{ "stop", task_lua_stop },
+		{ "turn", task_lua_turn },
+		{ "hold", task_lua_hold },
+		{ "wait", task_lua_wait },
+		{ "rouse", task_lua_rouse },
+		{ NULL, NULL },
 	};
 	struct task_list *list;
 

@@ -212,6 +212,16 @@ static int tls_lua_terminate(lua_State *L)
 	return 1;
 }
 
+/* limit(proxy, tunnels, handshakeMs): in place of those of terminate() */
+static int tls_lua_limit(lua_State *L)
+{
+	struct proxy *proxy = api_proxy(L, 1);
+	unsigned int tunnels = check_count(L, 2);
+
+	proxy_limit_tls(proxy, tunnels, check_count(L, 3));
+	return 0;
+}
+
 int luaopen_srt_c_tls(lua_State *L)
 {
 	static const luaL_Reg of_authority[] = {
@@ -229,6 +239,7 @@ int luaopen_srt_c_tls(lua_State *L)
 		{ "bundle", tls_lua_bundle },
 		{ "javaStore", tls_lua_java_store },
 		{ "terminate", tls_lua_terminate },
+		{ "limit", tls_lua_limit },
 		{ NULL, NULL },
 	};
 

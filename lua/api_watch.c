@@ -24,7 +24,7 @@
 /* struct watcher - userdata; kept by the registry until it is closed */
 struct watcher {
 	lua_State *L;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* NULL: another process's */
 	int fn, self;
 	int socket;
 	int view;
@@ -164,28 +164,94 @@ static void on_watched(void *context, int socket, int view)
 	(void)uv_poll_start(&watcher->poll, UV_READABLE, on_readable);
 }
 
-/* start(sandbox, fn) -> watcher: before sandbox:run() */
-static int watch_lua_start(lua_State *L)
+/* On the stack, with the function at stack @fn. */
+static struct watcher *watcher_new(lua_State *L, int fn)
 {
-	struct sandbox *sandbox = api_sandbox(L, 1);
 	struct watcher *watcher;
 
-	luaL_checktype(L, 2, LUA_TFUNCTION);
+	luaL_checktype(L, fn, LUA_TFUNCTION);
 	watcher = lua_newuserdatauv(L, sizeof(*watcher), 0);
 	memset(watcher, 0, sizeof(*watcher));
-	watcher->sandbox = sandbox;
 	watcher->socket = watcher->view = -1;
 	luaL_setmetatable(L, WATCHER);
-	lua_pushvalue(L, 2);
+	lua_pushvalue(L, fn);
 	watcher->fn = luaL_ref(L, LUA_REGISTRYINDEX);
 	lua_pushvalue(L, -1);
 	watcher->self = luaL_ref(L, LUA_REGISTRYINDEX);
 	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
 	watcher->L = lua_tothread(L, -1);
 	lua_pop(L, 1);
+	return watcher;
+}
+
+/* start(sandbox, fn) -> watcher: before sandbox:run() */
+static int watch_lua_start(lua_State *L)
+{
+	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct watcher *watcher = watcher_new(L, 2);
+
+	watcher->sandbox = sandbox;
 	sandbox->watched = on_watched;
 	sandbox->watch_context = watcher;
 	return 1;
+}
+
+/* adopt(socket, view, fn) -> watcher: what relay() told in another process */
+static int watch_lua_adopt(lua_State *L)
+{
+	int socket = (int)luaL_checkinteger(L, 1);
+	int view = (int)luaL_checkinteger(L, 2);
+
+	on_watched(watcher_new(L, 3), socket, view);
+	return 1;
+}
+
+/** struct relay - userdata; kept by the registry for good */
+struct relay {
+	lua_State *L; /* the main thread */
+	int fn;
+};
+
+/* Protected: (fn, socket, view) */
+static int relay_lua(lua_State *L)
+{
+	lua_call(L, 2, 0); /* protected */
+	return 0;
+}
+
+/* The function gets the descriptors. */
+static void on_relayed(void *context, int socket, int view)
+{
+	const struct relay *relay = context;
+	lua_State *L = relay->L;
+	int top = lua_gettop(L);
+
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, relay_lua);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, relay->fn);
+	lua_pushinteger(L, socket);
+	lua_pushinteger(L, view);
+	(void)lua_pcall(L, 3, 0, 0);
+	lua_settop(L, top);
+}
+
+/* relay(sandbox, fn): fn(socket, view) for whoever adopts them; before run() */
+static int watch_lua_relay(lua_State *L)
+{
+	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct relay *relay;
+
+	luaL_checktype(L, 2, LUA_TFUNCTION);
+	relay = lua_newuserdatauv(L, sizeof(*relay), 0);
+	(void)luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_pushvalue(L, 2);
+	relay->fn = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	relay->L = lua_tothread(L, -1);
+	sandbox->watched = on_relayed;
+	sandbox->watch_context = relay;
+	return 0;
 }
 
 /*
@@ -275,7 +341,8 @@ static int watch_lua_close(lua_State *L)
 	if (watcher->closed)
 		return 0;
 	watcher->closed = true;
-	watcher->sandbox->watched = NULL;
+	if (watcher->sandbox)
+		watcher->sandbox->watched = NULL;
 	while (was_there && take(watcher))
 		;
 	if (watcher->polled)
@@ -303,6 +370,8 @@ int luaopen_srt_c_watch(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "start", watch_lua_start },
+		{ "adopt", watch_lua_adopt },
+		{ "relay", watch_lua_relay },
 		{ NULL, NULL },
 	};
 

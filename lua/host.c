@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/bwrap.h"
-#include "core/srtlua.h"
+#include "core/program.h"
 #include "core/system.h"
 #include "lua/api.h"
 #include "lua/arena.h"
@@ -21,11 +21,6 @@
 #ifndef SRT_VERSION
 #error "SRT_VERSION comes from the build"
 #endif
-
-const char *srtlua_version(void)
-{
-	return SRT_VERSION;
-}
 
 static int by_name(const void *key, const void *entry)
 {
@@ -147,8 +142,10 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);
 	preload(L, "srt.c.box", luaopen_srt_c_box);
 	preload(L, "srt.c.carry", luaopen_srt_c_carry);
+	preload(L, "srt.c.channel", luaopen_srt_c_channel);
 	preload(L, "srt.c.walk", luaopen_srt_c_walk);
 	preload(L, "srt.c.feed", luaopen_srt_c_feed);
+	preload(L, "srt.c.gate", luaopen_srt_c_gate);
 	preload(L, "srt.c.interrupt", luaopen_srt_c_interrupt);
 	preload(L, "srt.c.guard", luaopen_srt_c_guard);
 	preload(L, "srt.c.watch", luaopen_srt_c_watch);
@@ -204,10 +201,11 @@ static bool runs_command(int argc, char **argv)
 		return false;
 	if (!strcmp(name ? name + 1 : argv[0], "srt"))
 		return true;
-	return !strcmp(argv[1], "run") || !strcmp(argv[1], "learn");
+	return !strcmp(argv[1], "run") || !strcmp(argv[1], "learn") ||
+	       !strcmp(argv[1], "exec");
 }
 
-int srtlua_main(int argc, char **argv)
+int program_main(int argc, char **argv)
 {
 	/* Static: kept until the process ends, which frees it faster. */
 	static lua_State *L;

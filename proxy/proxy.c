@@ -358,6 +358,15 @@ int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with)
 	return proxy->tls ? 0 : -ENOMEM;
 }
 
+void proxy_limit_tls(struct proxy *proxy, unsigned int tunnels,
+		     unsigned int handshake_ms)
+{
+	if (!proxy->tls)
+		return;
+	proxy->tls->with.tunnels = tunnels;
+	proxy->tls->with.handshake_ms = handshake_ms;
+}
+
 int proxy_listen(struct proxy *proxy, int fd)
 {
 	return listen_on(proxy, fd, NULL);

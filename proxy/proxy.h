@@ -263,6 +263,15 @@ struct proxy_tls {
 int proxy_terminate(struct proxy *proxy, const struct proxy_tls *with);
 
 /**
+ * proxy_limit_tls() - other limits for terminated tunnels, from now on
+ * @tunnels, @handshake_ms: as of &struct proxy_tls, but not 0
+ *
+ * Tunnels that are there stay. Nothing where proxy_terminate() was not called.
+ */
+void proxy_limit_tls(struct proxy *proxy, unsigned int tunnels,
+		     unsigned int handshake_ms);
+
+/**
  * proxy_admit() - let in only whom @admit knows; all others are closed at once
  *
  * For listeners that others can reach as well. Once, before clients come.

@@ -171,13 +171,32 @@ const char *journal_conflict(const struct journal *journal,
 	return NULL;
 }
 
+bool journal_made(const struct journal *journal, const char *path)
+{
+	for (size_t i = 0; i < journal->count; i++)
+		if (journal->holds[i].made &&
+		    strcasecmp(journal->holds[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static bool same_holder(const struct holder *a, const struct holder *b)
+{
+	return a->pid == b->pid && a->started == b->started;
+}
+
 bool journal_take(struct journal *journal, gone_fn *gone, void *data,
 		  struct hold *out, bool *last)
 {
-	size_t i = 0;
+	size_t i = journal->looked;
 
-	while (i < journal->count && !gone(&journal->holds[i].holder, data))
+	/* A process holds many: it is asked for once for those in a row. */
+	while (i < journal->count &&
+	       ((i > 0 && same_holder(&journal->holds[i].holder,
+				      &journal->holds[i - 1].holder)) ||
+		!gone(&journal->holds[i].holder, data)))
 		i++;
+	journal->looked = i == journal->count ? 0 : i;
 	if (i == journal->count)
 		return false;
 	*out = journal->holds[i];

@@ -21,7 +21,7 @@ struct holder {
 struct hold {
 	struct holder holder;
 	struct rule rule;
-	bool made;  /* the path is an empty folder that we made */
+	bool made;  /* the path is an empty folder that we made, or will */
 	char *path; /* owned */
 };
 
@@ -29,6 +29,7 @@ struct hold {
 struct journal {
 	struct hold *holds; /* owned */
 	size_t count;
+	size_t looked; /* so many of them journal_take() has let be */
 };
 
 /** typedef gone_fn - does a process live no more? */
@@ -62,8 +63,13 @@ int journal_hold(struct journal *journal, const struct hold *hold);
 const char *journal_conflict(const struct journal *journal,
 			     const struct win_plan *plan);
 
+/** journal_made() - does a hold say that the folder @path is one of ours? */
+bool journal_made(const struct journal *journal, const char *path);
+
 /**
  * journal_take() - take one hold of a process that is gone out of a journal
+ *
+ * To be called until there is none left, with one and the same @gone.
  * @out: its path is owned by the caller
  * @last: does no other process hold the same?
  * Return: false when there is none left

@@ -237,18 +237,30 @@ static int take_back(struct journal *journal, gone_fn *gone,
 	return first;
 }
 
+/* What is there already, and was not made by a run, is the user's and stays. */
+static bool will_make(const struct journal *journal, const struct plan_path *at)
+{
+	owned_ptr wchar_t *name = at->make ? wide(at->path) : NULL;
+
+	return name && (GetFileAttributesW(name) == INVALID_FILE_ATTRIBUTES ||
+			journal_made(journal, at->path));
+}
+
 static int hold_all(struct journal *journal, const struct win_plan *plan)
 {
+	struct hold hold = { .holder = ourselves() };
 	int error = 0;
 
-	for (size_t i = 0; !error && i < plan->path_count; i++)
-		for (unsigned j = 0; !error && j < plan->paths[i].count; j++)
-			error = journal_hold(
-				journal,
-				&(struct hold){ ourselves(),
-						plan->paths[i].rules[j],
-						plan->paths[i].make,
-						(char *)plan->paths[i].path });
+	for (size_t i = 0; !error && i < plan->path_count; i++) {
+		const struct plan_path *at = &plan->paths[i];
+
+		hold.path = (char *)at->path;
+		hold.made = will_make(journal, at);
+		for (unsigned j = 0; !error && j < at->count; j++) {
+			hold.rule = at->rules[j];
+			error = journal_hold(journal, &hold);
+		}
+	}
 	return error;
 }
 

@@ -50,6 +50,8 @@ local function kind_of(command, name, argument)
 end
 
 local function add(command, text, doc)
+  -- A short name before a long one takes what that takes.
+  text = text:gsub("(%-%w), (%-%-%w[%w-]*)( %S[^,]*)", "%1%3, %2%3")
   for part in (text .. ", "):gmatch("(.-), ") do
     local name, argument = part:match("^(%-%-?%w[%w-]*)%s*(.*)$")
     local known = name and command.known[name]

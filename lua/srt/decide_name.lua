@@ -25,7 +25,14 @@ return function(decider, host)
         host = name }
     end
   end
-  if not network.strict and (#decider.decideConnect > 0 or decider.prompt) then
+  local more = not network.strict and decider.more
+  for _, allowed in ipairs(more and more.rules or {}) do
+    local port = allowed.port or 0
+    if domain.match(allowed, name, port) and not decider.denied(name, port) and not more.denied(name, port) then
+      return spelled.by_command(name, port, allowed, "allow")
+    end
+  end
+  if not network.strict and (#decider.decideConnect > 0 or decider.prompt or decider.ask) then
     return { action = "allow", rule = decider.prompt and "run --prompt" or "network.decideConnect", host = name }
   end
   return spelled.not_listed(name, 0, network.strict)

@@ -42,16 +42,30 @@ local function by_lists(self, host, port)
   if rule then
     return by_deny_list(host, port, rule)
   end
+  local more = self.more
+  rule = more and more.denied(host, port)
+  if rule then return spelled.by_command(host, port, rule, "deny") end
   rule = self.allowed(host, port)
   if rule then
     return { action = "allow", rule = ("network.allowedDomains %q"):format(rule.text), origin = rule.origin,
       host = host, port = port }
   elseif self.network.strict then
     return not_listed(host, port, true)
-  elseif #self.decideConnect == 0 and not self.prompt then
-    return not_listed(host, port, false)
   end
+  rule = more and more.allowed(host, port)
+  if rule then return spelled.by_command(host, port, rule, "allow") end
+  if #self.decideConnect == 0 and not (self.ask or self.prompt) then return not_listed(host, port, false) end
   return nil
+end
+
+-- What nobody else has decided, by whoever embeds us.
+local function by_ask(self, subject)
+  local host, port = subject.host, subject.port
+  local allowed, reason = self.ask(subject)
+  local rule = "the ask callback"
+  if allowed then return { action = "allow", rule = rule, host = host, port = port } end
+  return deny({ reason = ("%s was denied by %s%s"):format(target(host, port), rule, reason and ": " .. reason or ""),
+    rule = rule, host = host, port = port })
 end
 
 local function malformed(host, port, reason)
@@ -96,6 +110,7 @@ local function by_policy(self, host, port, protocol, call, process)
   local subject = { host = canonical, port = port, protocol = protocol, command = self.command,
     commandId = self.commandId, process = process }
   local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody, subject)
+  if answer.verdict == "pass" and self.ask then return by_ask(self, subject) end
   if answer.verdict == "pass" and self.prompt then return self.prompt(subject, call or decide_net.nobody) end
   return by_callback(self, canonical, port, answer)
 end
@@ -242,15 +257,17 @@ end
 
 ---Compiles the network part of a profile.
 ---@param profile table
----@param facts nil|{command: string?, commandId: string?, vault: table?, asSrt: boolean?} about the run: its command,
---- for callbacks; of srt.secrets, and whether we were called as srt
+---@param facts nil|{command: string?, commandId: string?, vault: table?, asSrt: boolean?, more: table?,
+--- ask: (fun(subject: table): boolean, string?)?} about the run: its command, for callbacks; of srt.secrets; whether
+--- we were called as srt; more = {allowed=, denied=, rules=}, lists of the command's own, behind the policy's; ask: who
+--- decides what nobody else has, and may wait
 ---@return table decider with :connect, :request, :response and :address
 function decide_net.compile(profile, facts)
   local network, callbacks = profile.network, profile.callbacks or {}
   return setmetatable({
     network = network,
     command = facts and facts.command, commandId = facts and facts.commandId, vault = facts and facts.vault,
-    asSrt = facts and facts.asSrt,
+    asSrt = facts and facts.asSrt, more = facts and facts.more, ask = facts and facts.ask,
     allowed = domain.compile(network.allowed),
     denied = domain.compile(network.denied),
     decideConnect = callbacks.decideConnect or {},

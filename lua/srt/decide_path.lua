@@ -32,11 +32,11 @@ local function put(map, path, entry)
   if not map[path] then map[path] = entry end
 end
 
--- A link that something inside could have planted gives nothing: one beneath
--- the working directory or another allowed root.
+-- A link that something inside could have planted gives nothing: one beneath the working directory or another root.
 local function planted(entry, resolved, ctx, roots)
+  local function below(path, cwd) return cwd ~= "/" and paths.below(path, cwd) end
   for _, link in ipairs(resolved.links) do
-    if ctx.cwd ~= "/" and paths.below(link.path, ctx.cwd) then return link.path end
+    if below(link.path, ctx.cwd) or ctx.base and below(link.path, ctx.base) then return link.path end
     for _, root in ipairs(roots) do
       local other = root.entry.path ~= entry.path and root.path ~= "/"
       if other and paths.below(link.path, root.path) then return link.path end
@@ -177,7 +177,7 @@ end
 
 --- Builds the decisions of a profile's filesystem lists, against the tree as it is.
 ---@param profile table
----@param ctx {cwd: string, home: string?, tempDir: string?}
+---@param ctx {cwd: string, base: string?, home: string?, tempDir: string?} base: cwd of the session that it is run in
 ---@return table rules
 function decide.compile(profile, ctx)
   local lists = profile.filesystem

@@ -80,12 +80,14 @@ end
 ---@param keep integer[]
 ---@param rules table from srt.decide_path
 ---@param plan table
+---@param infos table<integer, table>? of sys.fdinfo, where they are another process's
 ---@return string? reason why the run is refused
-function descriptors.check(keep, rules, plan)
+function descriptors.check(keep, rules, plan, infos)
   local fds = { 0, 1, 2 }
   table.move(keep, 1, #keep, 4, fds)
   for _, fd in ipairs(fds) do
-    local info = sys.fdinfo(fd)
+    local info
+    if infos then info = infos[fd] else info = sys.fdinfo(fd) end
     local reason = info and check_one(fd, info, rules, plan)
     if reason then return reason end
   end

@@ -234,28 +234,28 @@ function domain.match(rule, host, port)
   return not domain.is_address(host) and host:sub(-#rule.host - 1) == "." .. rule.host
 end
 
+-- Most rules are of all ports, and for these no table is made.
 local function add(map, key, rule)
-  local slot = map[key]
-  if not slot then
-    slot = { ports = {} }
-    map[key] = slot
-  end
-  if rule.port then
-    slot.ports[rule.port] = slot.ports[rule.port] or rule
+  if not rule.port then
+    map.any[key] = map.any[key] or rule
   else
-    slot.any = slot.any or rule
+    local ports = map.ports[key] or {}
+    map.ports[key], ports[rule.port] = ports, ports[rule.port] or rule
   end
 end
 
-local function pick(slot, port)
-  return slot and (slot.ports[port] or slot.any) or nil
+local function pick(map, key, port)
+  local ports = map.ports[key]
+  return ports and ports[port] or map.any[key]
 end
+
+local function new_map() return { any = {}, ports = {} } end
 
 ---Compiles rules to a matcher whose cost does not grow with their number.
 ---@param rules table[]
 ---@return fun(host: string, port: integer): table|nil rule the rule that matches; the more exact one where several do
 function domain.compile(rules)
-  local exacts, suffixes, alls = {}, {}, {}
+  local exacts, suffixes, alls = new_map(), new_map(), new_map()
   for _, rule in ipairs(rules) do
     if rule.kind == "all" then
       add(alls, "*", rule)
@@ -263,20 +263,21 @@ function domain.compile(rules)
       add(rule.kind == "exact" and exacts or suffixes, rule.host, rule)
     end
   end
+  local has_suffixes = next(suffixes.any) or next(suffixes.ports)
   return function(host, port)
-    local rule = pick(exacts[host], port)
+    local rule = pick(exacts, host, port)
     if rule then
       return rule
     end
-    local dot = next(suffixes) and not domain.is_address(host) and host:find(".", 1, true)
+    local dot = has_suffixes and not domain.is_address(host) and host:find(".", 1, true)
     while dot do
-      rule = pick(suffixes[host:sub(dot + 1)], port)
+      rule = pick(suffixes, host:sub(dot + 1), port)
       if rule then
         return rule
       end
       dot = host:find(".", dot + 1, true)
     end
-    return pick(alls["*"], port)
+    return pick(alls, "*", port)
   end
 end
 

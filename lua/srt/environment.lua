@@ -168,7 +168,8 @@ local function way_of(profile, ctx, listen)
     socks = socks_point and ("socks5h://%s%s:%d"):format(login, socks_point.address, socks_point.port),
     login = login, token = ctx.token,
     socksPort = socks_point and socks_point.port, binary = ctx.binary,
-    bundle = trusted and trusted.BUNDLE, store = trusted and trusted.STORE,
+    bundle = trusted and trusted.at(trusted.BUNDLE, ctx.files),
+    store = trusted and trusted.at(trusted.STORE, ctx.files),
     direct = ctx.fenced and not ctx.near and {} or loopback.direct(profile),
     allDirect = (not ctx.fenced or ctx.near) and loopback.all_direct(profile) }
 end

@@ -15,15 +15,13 @@ local WORDS = { ["true"] = true, ["false"] = false, ["null"] = json.null }
 
 local value
 
----Line of a position; callers ask in rising order, so each newline is counted once.
+---Line of a position; callers ask in rising order, so each newline is looked for once.
 local function line_at(st, pos)
-  while true do
-    local nl = st.text:find("\n", st.counted, true)
-    if not nl or nl >= pos then
-      return st.line
-    end
-    st.line, st.counted = st.line + 1, nl + 1
+  while st.newline < pos do
+    st.line = st.line + 1
+    st.newline = st.text:find("\n", st.newline + 1, true) or math.huge
   end
+  return st.line
 end
 
 local function fail(st, pos, message)
@@ -71,6 +69,10 @@ local function unicode(st, pos)
 end
 
 local function string_at(st, pos)
+  local plain, behind = st.text:match('^"([^"\\%c]*)"()', pos)
+  if plain then
+    return plain, behind
+  end
   local start, parts = pos, {}
   pos = pos + 1
   while true do
@@ -204,7 +206,7 @@ function json.decode(text)
     local _, newlines = text:sub(1, bad):gsub("\n", "")
     return nil, { line = newlines + 1, message = "not valid UTF-8" }
   end
-  local st = { text = text, line = 1, counted = 1, kinds = {}, lines = {} }
+  local st = { text = text, line = 1, newline = text:find("\n", 1, true) or math.huge, kinds = {}, lines = {} }
   local ok, result = pcall(function()
     local pos = skip(st, 1)
     if pos > #text then

@@ -149,6 +149,7 @@ function Landlocked:meet(action, got, found, to)
   elseif got.errno == "EBUSY" and got.decision == "deny" then
     return self:keep(action, got, found, to)
   elseif got.decision == "allow" and not got.errno then
+    if self.rules.masked[found.real] then got.why = nil end
     return self:reach(action, got, found, to)
   end
   return got

@@ -4,6 +4,7 @@
 -- Each check gets the checker of the document (for :fail, :wrong, :is_table), the node, the value and its origin.
 
 local null = require("srt.null")
+local parse_domain = require("srt.domain").parse
 
 local kinds = {}
 
@@ -153,9 +154,11 @@ function check.domain(self, node, v, origin)
   if type(v) ~= "string" then
     return self:wrong(node, v, origin)
   end
-  local _, reason = require("srt.domain").parse(v, node.list)
+  local rule, reason = parse_domain(v, node.list)
   if reason then
     self:fail(origin, ("%q can't be matched: %s"):format(v, reason))
+  elseif origin.place then
+    origin.rule = rule -- an entry of a list, which srt.profile makes a rule of
   end
   return not reason
 end

@@ -13,11 +13,16 @@ local function paths_of(profile)
   return { profile.protection, fs.written, fs.disabled, fs.createGuard }
 end
 
--- Of termination only excludeDomains can change: the CA is in the sandbox already.
-local function tls_of(profile)
+-- Of termination what has to do with certificates can't change: they are in the sandbox already.
+local function ca_of(profile)
   local tls = profile.network.tls
-  return tls and { tls.caCert and tls.caCert.path, tls.caKey and tls.caKey.path, tls.extra, tls.tunnels,
-    tls.handshakeMs } or false
+  return tls and tls.caCert and { tls.caCert.path, tls.caKey.path } or false
+end
+
+local function roots_of(profile)
+  local out = {}
+  for i, extra in ipairs(profile.network.tls and profile.network.tls.extra or {}) do out[i] = extra.path end
+  return out
 end
 
 local function points_of(profile)
@@ -26,19 +31,22 @@ local function points_of(profile)
   return out
 end
 
--- What is part of the sandbox or was taken by its proxy at the start, by the keys of a policy.
+-- What is part of the sandbox or was taken by its proxy at the start, by the keys of a policy. The proxy alone has
+-- but what says so.
 local HELD = {
   { "filesystem", paths_of },
-  { "network.tlsTerminate", tls_of },
+  { "whether there is a network.tlsTerminate", function(profile) return not profile.network.tls end, proxy = true },
+  { "network.tlsTerminate.caCertPath and caKeyPath", ca_of, proxy = true },
+  { "network.tlsTerminate.extraCaCertPaths", roots_of, proxy = true },
   { "network.publishPorts", function(profile) return profile.network.publish end },
-  { "network.httpProxyPort and socksProxyPort", function(profile) return profile.network.ports end },
-  { "network.stripResponseHeaders", function(profile) return profile.network.stripResponseHeaders end },
+  { "network.httpProxyPort and socksProxyPort", function(profile) return profile.network.ports end, proxy = true },
+  { "network.stripResponseHeaders", function(profile) return profile.network.stripResponseHeaders end, proxy = true },
   { "network.transparent", function(profile) return profile.network.transparent or false end },
   { "ports of the host's loopback in network.allowedDomains", points_of },
   { "network.allowUnixSockets", function(profile) return profile.unix end },
-  { "secrets and credentials", function(profile) return profile.credentials end },
+  { "secrets and credentials", function(profile) return profile.credentials end, proxy = true },
   { "env", function(profile) return profile.env end },
-  { "limits", function(profile) return profile.limits end },
+  { "limits", function(profile) return profile.limits end, proxy = true },
   { "git.safeDirectories", function(profile) return profile.safeDirectories end },
   { "allowNestedUserNamespaces", function(profile) return profile.nested end },
   { "observe", function(profile) return profile.observe end },
@@ -109,8 +117,8 @@ end
 ---`--control-fd`, `--watch` or a session.
 ---
 ---In force at once, for all that is decided from then on: the network lists and callbacks, the resolved-address
----check, the parent and mitm proxy, tlsTerminate.excludeDomains, ignoreViolations and onViolation. What was asked
----before ends by the old policy, in its own box, but a host that the new lists deny is not reached any more: open
+---check, the parent and mitm proxy, tlsTerminate but for its certificates, ignoreViolations and onViolation. What was
+---asked before ends by the old policy, in its own box, but a host that the new lists deny is not reached any more: open
 ---connections to it are reset, those to others stay. All else of a policy is in the sandbox already, and holds as it
 ---was when the run began.
 ---@param fresh srt.session of session.resolve with options.live; not used again
@@ -118,13 +126,16 @@ end
 ---@return integer cut how many connections were reset
 function Live:update(fresh)
   local held, now = {}, held_of(fresh.profile)
+  self.held = self.held or held_of(self.began)
   for i, part in ipairs(HELD) do
-    if now[i] ~= self.held[i] then held[#held + 1] = part[1] end
+    if now[i] ~= self.held[i] and (part.proxy or not self.alone) then held[#held + 1] = part[1] end
   end
-  if self.began.callbacks.decideOpen[1] or fresh.profile.callbacks.decideOpen[1] then
+  if not self.alone and (self.began.callbacks.decideOpen[1] or fresh.profile.callbacks.decideOpen[1]) then
     held[#held + 1] = "filesystem.decideOpen"
   end
-  enter(self, fresh, merged(self.began, fresh.profile))
+  local profile = merged(self.began, fresh.profile)
+  enter(self, fresh, profile)
+  if profile.network.tls then require("srt.termination").limit(self.proxy, profile.network.tls) end
   self.reporter:replace(fresh)
   local decider = self.part.decider
   local cut = self.proxy:revise(function(host, port) return decider:refuses(host, port) ~= nil end)
@@ -133,15 +144,14 @@ function Live:update(fresh)
   return held, cut
 end
 
----@param loaded srt.session that the run begins with
+---@param loaded srt.session that the run begins with; alone = true where there is no command of ours
 ---@param facts table of srt.decide_net.compile
 ---@param sandbox userdata|nil where srt.ask asks
 ---@param reporter table of srt.reporting
 ---@return table live; its proxy is set when there is one
 function live.new(loaded, facts, sandbox, reporter)
-  local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, reporter = reporter,
-    prompt = loaded.prompt }, Live)
-  if loaded.profile.live then self.held = held_of(loaded.profile) end
+  local self = setmetatable({ began = loaded.profile, facts = facts, sandbox = sandbox, alone = loaded.alone,
+    reporter = reporter, prompt = loaded.prompt }, Live)
   enter(self, loaded, loaded.profile)
   return self
 end

@@ -60,6 +60,17 @@ function net_text.by_deny_list(host, port, rule)
     advice = not rule.reason and "use another host, or ask whoever wrote the policy to take the entry out" or nil })
 end
 
+---What a list decides that was given with a command (srt-lua session).
+---@param rule table that matched
+---@param action "allow"|"deny"
+---@return table decision
+function net_text.by_command(host, port, rule, action)
+  local name = ("the command's %s %q"):format(action == "allow" and "allowedDomains" or "deniedDomains", rule.text)
+  if action == "allow" then return { action = "allow", rule = name, host = host, port = port } end
+  return deny({ reason = ("%s is denied by %s"):format(target(host, port), name), rule = name, host = host,
+    port = port })
+end
+
 ---@param strict boolean decideConnect is not asked
 ---@return table decision
 function net_text.not_listed(host, port, strict)

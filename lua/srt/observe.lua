@@ -265,7 +265,7 @@ end
 ---Begins to listen to the agent of a plan with a watch; before sandbox:run().
 ---@param loaded srt.session
 ---@param plan table
----@param sandbox userdata
+---@param sandbox userdata|{socket: integer, view: integer} of another process's what srt.c.watch relays
 ---@param add fun(event: table) told each violation, as of violations.lua
 ---@param say nil|fun(line: string)
 ---@return table watcher with :close(), and `lost`: of how many, at least, nothing was told
@@ -273,7 +273,12 @@ function observe.start(loaded, plan, sandbox, add, say)
   local self = setmetatable({ lost = 0, inet = {}, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
   self.decider = loaded.profile.callbacks.decideOpen[1]
     and require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
-  self.handle = require("srt.c.watch").start(sandbox, function(message) self:take(message) end)
+  local watch, take = require("srt.c.watch"), function(message) self:take(message) end
+  if type(sandbox) == "table" then
+    self.handle = watch.adopt(sandbox.socket, sandbox.view, take)
+    return self
+  end
+  self.handle = watch.start(sandbox, take)
   -- Without a proxy nobody else has told the box where questions go.
   if self.decider then loaded.box:asker(sandbox) end
   return self

@@ -103,12 +103,12 @@ local function protection(values)
     newRepositories = scalar(values, "filesystem.newRepositories", "quarantine") }
 end
 
-local function rules(values, key, list, reasons)
+local function rules(values, key, reasons)
   local out = {}
   for i, entry in ipairs(list_of(values, key)) do
-    local rule = assert(require("srt.domain").parse(entry.value, list))
-    rule.origin = entry.origin
-    rule.reason = reasons and reasons[entry.value] and reasons[entry.value].value or nil
+    -- By its place it finds its origin as the entry does, when somebody asks.
+    local rule = setmetatable(entry.rule, getmetatable(entry))
+    rule.place, rule.reason = entry.place, reasons and reasons[entry.value] and reasons[entry.value].value or nil
     out[i] = rule
   end
   return out
@@ -136,8 +136,8 @@ end
 local function network(self, values)
   local reasons = values["network.deniedDomainReasons"]
   local out = {
-    allowed = rules(values, "network.allowedDomains", "allow"),
-    denied = rules(values, "network.deniedDomains", "deny", reasons and reasons.map),
+    allowed = rules(values, "network.allowedDomains"),
+    denied = rules(values, "network.deniedDomains", reasons and reasons.map),
     deniedAddresses = ranges(values),
     strict = scalar(values, "network.strictAllowlist", false),
     refuseOpaqueTunnels = scalar(values, "network.refuseOpaqueTunnels", false),
@@ -147,14 +147,14 @@ local function network(self, values)
     stripResponseHeaders = plain_list(values, "network.stripResponseHeaders"),
     publish = published(values),
     tls = values["network.tlsTerminate"] and require("srt.termination").resolve(self, values,
-      rules(values, "network.tlsTerminate.excludeDomains", "allow")) or nil,
+      rules(values, "network.tlsTerminate.excludeDomains")) or nil,
   }
-  -- What may be replaced while the command runs may come to allow something.
   local asks = values["network.decideConnect"] ~= nil or self.ctx.prompt
-  out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (asks and not out.strict) or false
+  -- What may be replaced while the command runs may come to allow something.
+  out.enabled = self.ctx.live ~= nil or self.ctx.told or #out.allowed > 0 or (asks and not out.strict) or false
   require("srt.ways").resolve(self, values, out, rules)
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
-  if self.ctx.live and out.transparent then out.transparent.eager = true end
+  if self.ctx.live == true and out.transparent then out.transparent.eager = true end
   return out
 end
 
@@ -254,7 +254,7 @@ end
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
 ---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFiles = absolute paths, lint = bool,
---- prompt = bool, live = true for what may be replaced while a command runs, "update" for what replaces it, uid}
+--- prompt = bool, told = always a proxy, live = true where it may be replaced, "update" where it replaces, uid}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)

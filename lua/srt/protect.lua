@@ -163,6 +163,8 @@ local function bases_of(self, ctx)
   end
   local cwd = sys.realpath(ctx.cwd) or ctx.cwd
   if rules:at(cwd).write then add(roots, cwd, self.depth) end
+  local base = ctx.base and (sys.realpath(ctx.base) or ctx.base)
+  if base and rules:at(base).write then add(roots, base, self.depth) end
   table.sort(roots, function(a, b) return a.path < b.path end)
   while cwd ~= "/" do
     cwd = paths.parent(cwd)

@@ -94,6 +94,7 @@ local function open(self)
     ask = function(v, done) ask(self, v, done) end,
     write = function(v)
       if file then file:write(v) end
+      if self.also then self.also(v) end
       log_of(self):write(v)
     end,
   }
@@ -167,7 +168,8 @@ end
 ---@return string
 function Reporter:close(tty)
   if self.store then
-    if next(self.store.pending) then require("srt.c.task").stop() end
+    -- In a session others may be waiting as well.
+    if next(self.store.pending) and not self.shared then require("srt.c.task").stop() end
     self.store:finish()
   end
   local how = self.how or (self.annotate and "none" or "text")
@@ -179,7 +181,8 @@ end
 ---@param options table of the command line {report, violations, annotate, commandId, commandText, command = argv}
 ---@param loaded srt.session
 ---@param say fun(line: string) for warnings
----@return table reporter {command, commandId, add, decided, close}
+---@return table reporter {command, commandId, add, decided, close}; also = fun(v), who is told as the file is; shared =
+--- it is one of several; more, ask = of srt.decide_net's facts
 function reporting.new(options, loaded, say)
   local command = options.commandText or table.concat(options.command, " ")
   -- As in its environment, no value of a secret stays in it.

@@ -39,7 +39,7 @@ end
 function serve.open(loaded, sandbox, say, asSrt, reporter, login)
   local net = require("srt.decide_net")
   local live = require("srt.live").new(loaded, { command = reporter.command, commandId = reporter.commandId,
-    vault = loaded.vault, asSrt = asSrt }, sandbox, reporter)
+    vault = loaded.vault, asSrt = asSrt, more = reporter.more, ask = reporter.ask }, sandbox, reporter)
   local learner = loaded.learner
   -- held: what becomes of the decision where not all of it can be held
   local function judge(question, held)
@@ -85,6 +85,40 @@ function serve.open(loaded, sandbox, say, asSrt, reporter, login)
   return proxy, live
 end
 
+---Has a proxy listen at what PID 1 of a sandbox has made.
+---@param proxy userdata
+---@param live table of srt.live
+---@param loaded srt.session
+---@param plan table
+---@param listeners integer[] of the sandbox; those that are taken over are -1 then
+---@param from {sandbox: userdata|function, pid: integer?} the sandbox; or of another process's, what
+--- srt.c.redirect.resolve and srt.c.process.find take for it
+---@param reporter table
+---@return boolean? ok
+---@return string? message
+function serve.listen(proxy, live, loaded, plan, listeners, from, reporter)
+  local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
+  for i, point in ipairs(plan.listen) do
+    local fd, ok, why = listeners[i]
+    listeners[i] = -1
+    if fd < 0 then
+      -- Only where this machine has no IPv6, or can't tell who has a socket.
+      ok = point.owners or point.address:find(":", 1, true)
+    elseif point.purpose == "owners" then
+      require("srt.c.process").find(proxy, from.pid or from.sandbox, fd)
+      ok = true
+    elseif point.purpose == "transparent" or point.purpose == "dns" then
+      ok, why = require("srt.transparent").serve(from.sandbox, proxy, point, fd, live, reporter)
+    elseif point.purpose == "loopback" then
+      ok, why = proxy:forward(fd, point.host, point.port)
+    else
+      ok, why = proxy:listen(fd, owners[point.purpose])
+    end
+    if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
+  end
+  return true
+end
+
 --- Starts the proxy of a run.
 ---@param loaded srt.session
 ---@param plan table
@@ -99,25 +133,8 @@ function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   if not proxy then return nil, live end
   -- On the host's loopback anybody could knock.
   if plan.backend == "landlock" then require("srt.c.redirect").admit(sandbox, proxy) end
-  local listeners = sandbox:listeners()
-  local owners = loaded.profile.network.ports -- where a proxy of the user's own takes a listener's clients
-  for i, point in ipairs(plan.listen) do
-    local ok, why
-    if listeners[i] < 0 then
-      -- Only where this machine has no IPv6, or can't tell who has a socket.
-      ok = point.owners or point.address:find(":", 1, true)
-    elseif point.purpose == "owners" then
-      require("srt.c.process").find(proxy, sandbox, listeners[i])
-      ok = true
-    elseif point.purpose == "transparent" or point.purpose == "dns" then
-      ok, why = require("srt.transparent").serve(sandbox, proxy, point, listeners[i], live, reporter)
-    elseif point.purpose == "loopback" then
-      ok, why = proxy:forward(listeners[i], point.host, point.port)
-    else
-      ok, why = proxy:listen(listeners[i], owners[point.purpose])
-    end
-    if not ok then return nil, "the proxy can't listen: " .. (why or point.purpose) end
-  end
+  local ok, message = serve.listen(proxy, live, loaded, plan, sandbox:listeners(), { sandbox = sandbox }, reporter)
+  if not ok then return nil, message end
   return proxy, live
 end
 

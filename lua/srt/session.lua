@@ -6,6 +6,9 @@ local sys = require "srt.c.sys"
 
 local session = {}
 
+-- A policy that is no file, but text that we were given: a ready-made one of this name, which another one extends.
+session.TEXT, session.TEXT_FILE = "given-text", "policies/given-text.lua"
+
 --- Facts about the caller, asked once.
 ---@param program table what the program hands to Lua (embedded, embeddedNames, version)
 ---@return table? facts
@@ -41,12 +44,13 @@ function session.tempDir(facts)
   return paths.join(base, "srt-lua-" .. assert(sys.random(16)))
 end
 
-local function new_box(facts, root, learner)
+local function new_box(facts, root, learner, given)
   local program = facts.program
   local box, reason = require("srt.c.box").new {
     root = root,
     facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
+      if given and given.text and name == session.TEXT then return given.text, session.TEXT_FILE end
       if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end
       return learner and learner.preset(name) or program.embedded("policies." .. name), "policies/" .. name .. ".lua"
     end,
@@ -60,8 +64,9 @@ local function new_box(facts, root, learner)
   return box, reason
 end
 
-local function source_reader(program)
+local function source_reader(program, given)
   return function(file)
+    if given and given.text and file == session.TEXT_FILE then return given.text end
     local name = file:match("^policies/([%w_%-]+)%.lua$")
     if name then return program.embedded("policies." .. name) end
     return sys.readfile(file, 16 << 20)
@@ -116,14 +121,27 @@ end
 ---@field rules table decisions on paths (srt.decide_path)
 ---@field box userdata the box that the policy's callbacks run in
 
+--- What a policy that was loaded comes to, as the tree is now.
+---@param loaded {parsed: table, files: string[]}
+---@param facts table from session.facts
+---@param options table of session.resolve
+---@return table|nil profile
+---@return table[]? problems
+function session.profile(loaded, facts, options)
+  return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
+    env = facts.env, policyFiles = loaded.files, stateFolders = facts.state, reportFiles = options.reportFiles,
+    hide = options.hide, lint = options.lint, live = options.live, told = facts.program.asSrt, prompt = options.prompt,
+    uid = (sys.ids()) })
+end
+
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFiles: string[]?, learner: table?,
---- given: table?}
---- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base}, the policy as
---- srt.policy takes it, and the file it was read from; in both path is only the name; live: true where it may be
---- replaced while a command runs, "update" where it replaces one
+---@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFiles: string[]?, hide: string?,
+--- learner: table?, given: table?} hide: a path of ours that no command may reach
+--- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base, text}, the policy as
+--- srt.policy takes it, and the file it was read from; text: what session.TEXT is, which the value may extend; in both
+--- path is only the name; live: true where it may be replaced while a command runs, "update" where it replaces one
 ---@return srt.session? session without rules; files = what was read for it
 ---@return table[]? problems
 ---@return string[]? files that were read all the same
@@ -135,29 +153,26 @@ function session.resolve(facts, path, options)
     real, wrong = policy_file(path)
   end
   if wrong then return nil, problem(path, wrong) end
-  local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner)
+  local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner, given)
   if not box then return nil, problem(path, reason) end
   given = given or { value = learner and learner:value() }
   local policy, problems = require("srt.policy").load(box, path, {
-    read = source_reader(facts.program), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
+    read = source_reader(facts.program, given), presets = preset_names(facts.program), isfn = require("srt.c.box").isfn,
     value = given.value, places = given.places, lenient = given.lenient, base = given.base,
   })
   local files = box:files()
   for i, file in ipairs(files) do files[i] = paths.normalize(file) end
   if not policy then return nil, problems, files end
   if real and (given.value or real:find("%.json$")) then files[#files + 1] = real end
-  local uid = sys.ids()
   local profile
-  profile, problems = require("srt.profile").resolve(policy, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = files, stateFolders = facts.state, reportFiles = options.reportFiles,
-    lint = options.lint, live = options.live, prompt = options.prompt, uid = uid })
+  profile, problems = session.profile({ parsed = policy, files = files }, facts, options)
   if not profile then return nil, problems, files end
   local limits = profile.limits
   box:limits { callInstructions = limits.callbackInstructions, callCpuMs = limits.callbackSeconds * 1000,
     callTotalMs = limits.callbackTotalSeconds * 1000, askMs = limits.askSeconds * 1000,
     waits = limits.waitingCallbacks, memory = limits.stateBytes }
   if profile.credentials.active then box:hide(require("srt.secrets").variables(profile.credentials)) end
-  return { profile = profile, box = box, policy = real, files = files }
+  return { profile = profile, box = box, policy = real, files = files, parsed = policy }
 end
 
 local function load(facts, path, options)

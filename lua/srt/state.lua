@@ -98,7 +98,10 @@ local function put_report(report, put)
   end
 end
 
-local function encode(record)
+---What a state file of a run says.
+---@param record table
+---@return string
+function state.encode(record)
   local out = {}
   local function put(name, value)
     out[#out + 1] = name
@@ -174,11 +177,11 @@ end
 
 ---Makes the state file of a run.
 ---@param folders string[] from state.folders
----@param record table
+---@param text string of state.encode
 ---@return table|nil handle {path, fd, folder}
 ---@return string|nil message
-function state.create(folders, record)
-  local text, message = encode(record), nil
+function state.create(folders, text)
+  local message
   for _, folder in ipairs(folders) do
     local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
     for _ = 1, 3 do

@@ -100,4 +100,9 @@ function termination.serve(proxy, tls, made)
   return require("srt.c.tls").terminate(proxy, made.authority, made.trust, tls.tunnels, tls.handshakeMs)
 end
 
+--- Lets other limits hold for terminated tunnels, from now on.
+---@param proxy userdata that terminates TLS
+---@param tls table network.tls of a profile
+function termination.limit(proxy, tls) require("srt.c.tls").limit(proxy, tls.tunnels, tls.handshakeMs) end
+
 return termination

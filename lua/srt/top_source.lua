@@ -10,13 +10,27 @@ local TRIES = 20
 local Source = {}
 Source.__index = Source
 
--- Who holds a file by flock(2): inode → pid.
+-- Who hold files by flock(2): inode → pids.
 local function holders()
   local by, locks = {}, sys.readfile("/proc/locks", 16 << 20) or ""
   for pid, inode in locks:gmatch("FLOCK%s+ADVISORY%s+%u+%s+(%d+)%s+%x+:%x+:(%d+)") do
-    by[math.tointeger(tonumber(inode))] = math.tointeger(tonumber(pid))
+    inode = math.tointeger(tonumber(inode))
+    by[inode] = by[inode] or {}
+    table.insert(by[inode], math.tointeger(tonumber(pid)))
   end
   return by
+end
+
+-- The one that the others of a run come from.
+local function first(pids)
+  local found, began
+  for _, pid in ipairs(pids) do
+    local stat = sys.readfile(("/proc/%d/stat"):format(pid), 65536)
+    -- Field 22, counted from behind the name, which may be anything.
+    local time = stat and tonumber(stat:match("^.*%)" .. (" %S+"):rep(19) .. " (%d+)"))
+    if time and (not found or time < began or time == began and pid < found) then found, began = pid, time end
+  end
+  return found
 end
 
 local function command_of(pid)
@@ -37,9 +51,9 @@ function Source:runs()
     local st = id and sys.lstat(self.folder .. "/" .. name)
     if st then
       by = by or holders()
-      local pid = by[st.ino]
       -- One that was killed has a state file until the next run.
-      if pid and pid > 0 and sys.lstat("/proc/" .. pid) then
+      local pid = first(by[st.ino] or {})
+      if pid then
         id = id:sub(1, 8)
         runs[id] = { id = id, pid = pid, command = command_of(pid) }
       end

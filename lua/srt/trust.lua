@@ -15,6 +15,12 @@ local FOLDER = "/dev/srt-lua/" -- FILES of backends.namespaces
 --- Where the bundle and the Java store are inside.
 trust.BUNDLE, trust.STORE = FOLDER .. "ca-bundle.pem", FOLDER .. "ca-bundle.jks"
 
+--- Where they are without mounts.
+---@param path string of the two
+---@param folder string|nil that they are in instead
+---@return string
+function trust.at(path, folder) return folder and folder .. path:sub(#FOLDER) or path end
+
 -- Where systems keep their roots, the first that is there counts: Debian, Arch and Alpine; Fedora; SUSE; BSD's way.
 local BUNDLES = {
   "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",

@@ -18,8 +18,8 @@ Updates.__index = Updates
 local function enter(self, what, loaded)
   local held, cut = self.live:update(loaded)
   if held[1] then
-    self.tell(("%s: the network rules are in force now; these hold as they were when the command started: %s")
-      :format(what, table.concat(held, ", ")))
+    self.tell(("%s: the network rules are in force now; these hold as they were when %s started: %s")
+      :format(what, self.sandbox and "the command" or "the proxy", table.concat(held, ", ")))
   end
   if self.say then self.say(("%s: a new policy is in force; %d connections were cut"):format(what, cut)) end
 end
@@ -40,11 +40,12 @@ local function take_line(self, line)
   if given then
     if self.defaults then given.base = settings.defaults(self.facts, given.value) end
     local loaded, problems = require("srt.session").resolve(self.facts, what, { given = given, live = "update" })
-    if loaded then
+    local unheld = loaded and self.unheld(loaded.profile)
+    if loaded and not unheld then
       self.updated = true
       return enter(self, what, loaded)
     end
-    return refuse(self, what .. ": invalid config", problems)
+    return refuse(self, what .. ": invalid config", unheld and { unheld } or problems)
   end
   refuse(self, what .. ": invalid config", { "the line " .. why })
 end
@@ -58,32 +59,18 @@ local function careful(self, what, fn, ...)
   end
 end
 
--- The line so far; a list, since it may come in many pieces.
-local function add(self, data)
-  local from = 1
-  while true do
-    local stop = data:find("\n", from, true)
-    local piece = data:sub(from, (stop or #data + 1) - 1)
-    self.size = self.size + #piece
-    if self.size <= MAX_LINE then self.pieces[#self.pieces + 1] = piece else self.pieces = {} end
-    if not stop then return end
-    local line, size = table.concat(self.pieces), self.size
-    self.pieces, self.size = {}, 0
-    if size > MAX_LINE then
-      refuse(self, ("control fd %d: invalid config"):format(self.fd), { ("a line is longer than %d bytes")
-        :format(MAX_LINE) })
-    else
-      careful(self, ("control fd %d"):format(self.fd), take_line, line)
-    end
-    from = stop + 1
-  end
+local function take(self, line)
+  local what = ("control fd %d"):format(self.fd)
+  if line then return careful(self, what, take_line, line) end
+  refuse(self, what .. ": invalid config", { ("a line is longer than %d bytes"):format(MAX_LINE) })
 end
 
 local function ended(self, message)
-  if self.size > 0 then add(self, "\n") end
+  self.lines:close()
   if not message then return end
   local dead = ("control fd %d: %s"):format(self.fd, message)
   if self.updated then return self.tell(dead .. "; the command goes on under the settings applied last") end
+  if not self.sandbox then return self.tell(dead .. "; the policy of the start stays in force") end
   self.tell(dead .. " before there was an update; the command is ended")
   self.sandbox:signal(TERM)
 end
@@ -97,7 +84,7 @@ function updates.check(options)
   local info = sys.fdinfo(fd)
   local why = not info and "it is not open" or info.opath and "it was opened with O_PATH"
     or info.type == "dir" and "it is a directory" or info.access == "w" and "it can't be read" or nil
-  for _, kept in ipairs(options.keep) do
+  for _, kept in ipairs(options.keep or {}) do
     if kept == fd then why = "the command would have it too, by --keep-fd" end
   end
   return why and ("--control-fd %d can't be used: %s"):format(fd, why)
@@ -106,10 +93,10 @@ end
 ---Why changes of a policy can't be followed, or nil. When an editor replaces a file that is protected by a mount, the
 ---mount goes for a moment, until PID 1 puts it back. So its folder may not be writable either.
 ---@param files string[] real paths
----@param rules table of srt.decide_path
+---@param rules table|nil of srt.decide_path, where there is a command
 ---@return string|nil
 function updates.exposed(files, rules)
-  for _, file in ipairs(files) do
+  for _, file in ipairs(rules and files or {}) do
     local folder = paths.parent(file)
     if rules:at(folder).write then
       return ("%s can't be followed: the command may write in %s, and could replace it when an editor does; keep it in "
@@ -138,8 +125,8 @@ function updates.reload(self)
   local exposed = updates.exposed(loaded and loaded.files or files or {}, self.rules)
   -- A broken policy may be mended in a file that it had not read before.
   local lost = not exposed and follow(self, loaded and loaded.files or files or {})
-  if exposed or lost or not loaded then return refuse(self, self.policy, exposed and { exposed } or lost and { lost }
-    or problems) end
+  local wrong = exposed or lost or loaded and self.unheld(loaded.profile)
+  if wrong or not loaded then return refuse(self, self.policy, wrong and { wrong } or problems) end
   enter(self, self.policy, loaded)
 end
 
@@ -147,27 +134,29 @@ function Updates:close()
   for _, one in ipairs(self.feeds) do one:close() end
 end
 
----Begins to wait for new policies; before sandbox:run().
----@param options table {controlFd, watch, policy, given}
+---Begins to wait for new policies; before sandbox:run(), or whatever else runs the loop.
+---@param options table {controlFd, watch, policy, given, unheld = nil|fun(profile): string|nil, why it can't be taken}
 ---@param loaded srt.session of the run
 ---@param facts table of srt.session
 ---@param live table of srt.live
----@param sandbox userdata
+---@param sandbox userdata|nil where a command runs
 ---@param tell fun(line: string)
 ---@param say nil|fun(line: string)
 ---@return table|nil updates with :close()
 ---@return string|nil message
 function updates.start(options, loaded, facts, live, sandbox, tell, say)
   local self = setmetatable({ live = live, facts = facts, rules = loaded.rules, sandbox = sandbox, tell = tell,
-    say = say, policy = options.policy, fd = options.controlFd, pieces = {}, size = 0, followed = {}, feeds = {},
+    say = say, policy = options.policy, fd = options.controlFd, followed = {}, feeds = {},
+    unheld = options.unheld or function() end,
     defaults = options.given ~= nil and options.given.base ~= nil }, Updates)
   if options.watch then
     local message = updates.exposed(loaded.files, loaded.rules) or follow(self, loaded.files)
     if message then return nil, "--watch: " .. message end
   end
   if self.fd then
+    self.lines = require("srt.lines").new(MAX_LINE, function(line) take(self, line) end)
     local made, why = feed.read(self.fd, function(data, message)
-      if data then add(self, data) else ended(self, message) end
+      if data then self.lines:add(data) else ended(self, message) end
     end)
     if not made then return nil, ("--control-fd %d can't be used: %s"):format(self.fd, why) end
     self.feeds[#self.feeds + 1] = made

@@ -116,6 +116,8 @@ function Store:add(event)
   end
   self.pending[v] = event.told or false
   self.ask(v, function(drop)
+    -- After finish() it is kept already.
+    if self.pending[v] == nil then return end
     self.pending[v] = nil
     if not drop then keep(self, v, event.told) end
   end)
@@ -159,18 +161,28 @@ end
 
 ---Appends what was denied to a command's error output, for models to read: each different line once.
 ---@param stderr string
----@param commandId string compared by its first 100 characters
+---@param list table[] violations
 ---@return string
-function Store:annotate(stderr, commandId)
-  local lines, seen, key = {}, {}, text.key(commandId)
-  for _, v in ipairs(self:list()) do
-    local line = text.key(v.commandId) == key and text.line(v) .. "\n"
-    if line and not seen[line] then
-      lines[#lines + 1], seen[line] = line, true
-    end
+function violations.annotated(stderr, list)
+  local lines, seen = {}, {}
+  for _, v in ipairs(list) do
+    local line = text.line(v) .. "\n"
+    if not seen[line] then lines[#lines + 1], seen[line] = line, true end
   end
   if not lines[1] then return stderr end
   return ("%s\n<sandbox_violations>\n%s</sandbox_violations>"):format(stderr, table.concat(lines))
+end
+
+---The same for one command.
+---@param stderr string
+---@param commandId string compared by its first 100 characters
+---@return string
+function Store:annotate(stderr, commandId)
+  local list, key = {}, text.key(commandId)
+  for _, v in ipairs(self:list()) do
+    if text.key(v.commandId) == key then list[#list + 1] = v end
+  end
+  return violations.annotated(stderr, list)
 end
 
 ---Makes a store.

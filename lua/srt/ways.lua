@@ -107,7 +107,7 @@ function ways.resolve(self, values, out, rules)
   if socket and domains then
     local path, reason = require("srt.paths").expand(socket.value, self.ctx)
     if not path then self:problem(socket.origin, reason) end
-    out.mitm = { socket = path, rules = rules(values, "network.mitmProxy.domains", "allow"), origin = socket.origin }
+    out.mitm = { socket = path, rules = rules(values, "network.mitmProxy.domains"), origin = socket.origin }
   elseif socket or domains then
     self:problem((socket or domains).origin, "network.mitmProxy takes both socketPath and domains")
   end

@@ -26,9 +26,9 @@ def answer_to(port, head, address="127.0.0.1"):
 
 
 class Serving(Running):
-    def serve(self, policy, *options, told=1, env=None):
+    def serve(self, policy, *options, told=1, env=None, **more):
         """A running proxy with self.said = {"proxy": [port, ...], "authz": ..., "ca": [path]}; told: lines to wait for."""
-        process = self._kept(self.start(["proxy", self.policy(policy), *options], env=env))
+        process = self._kept(self.start(["proxy", self.policy(policy), *options], env=env, **more))
         self.said = {}
         for _ in range(told):
             line = process.stdout.readline().decode().strip()

@@ -122,6 +122,58 @@ class Alone(Serving):
                 self.assertFalse(os.path.exists(ca))
         self.assertEqual([], self.leftovers())
 
+    def told(self, process, part):
+        for line in process.stderr:
+            if part in line.decode():
+                return line.decode()
+        return self.fail("not told: " + part)
+
+    @as_everyone
+    def test_new_policies(self):
+        """By a file that changes and by a descriptor, without a command: lists, and the limits of terminated tunnels."""
+        text = '{ network = { allowedDomains = { "127.0.0.2", "%s" }, tlsTerminate = { %s } }, filesystem = { denyRead = { "/%s" } } }'
+        reading, writing = os.pipe()
+        process = self.serve(text % ("127.0.0.9", "", "a"), "--listen", "127.0.0.1", "--watch", "--control-fd", str(reading),
+                             "--debug", told=2, pass_fds=[reading])
+        os.close(reading)
+        with Origin() as origin:
+            def tunnel():
+                client = socket.create_connection(("127.0.0.1", self.said["proxy"][0]), 20)
+                client.sendall(b"CONNECT 127.0.0.2:%d HTTP/1.1\r\n\r\n" % origin.port)
+                return client, client.recv(4096).split()[1]
+
+            def put(text):
+                os.rename(self.write("new", "return " + text), self.path("policy.lua"))
+            put(text % ("127.0.0.3", "maxTunnels = 1", "b"))
+            # Of files nothing is held here, and nothing is told.
+            self.assertIn("0 connections were cut", self.told(process, "policy"))
+            (one, first), (two, second) = tunnel(), tunnel()
+            self.assertEqual((b"200", b"503"), (first, second))
+            put(text % ("127.0.0.3", "maxTunnels = 2, handshakeTimeoutMs = 300", "b"))
+            self.told(process, "a new policy is in force")
+            two.close()
+            two, second = tunnel()
+            self.assertEqual(b"200", second)
+            two.settimeout(5) # ten seconds unless told
+            with self.assertRaises(ConnectionResetError):
+                two.recv(10)
+            two.close()
+            put(text % ("127.0.0.3", 'extraCaCertPaths = { "/etc/hosts" }', "b"))
+            self.assertRegex(self.told(process, "as they were"), "when the proxy started: network.tlsTerminate.extraCaCertPaths$")
+            for bad, why in (("return {", "expected"), ('return { network = { httpProxyPort = 80 } }', "nothing to filter")):
+                os.rename(self.write("new", bad), self.path("policy.lua"))
+                self.told(process, "ignored, the policy before it is still in force")
+                self.told(process, why)
+            os.write(writing, json.dumps({"network": {"allowedDomains": ["127.0.0.3"], "deniedDomains": []},
+                                          "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}}).encode() + b"\n")
+            self.told(process, "whether there is a network.tlsTerminate")
+            three, third = tunnel()
+            self.assertEqual(b"403", third)
+            one.close()
+            three.close()
+        os.close(writing)
+        self.end(process)
+
     @as_everyone
     def test_what_it_refuses(self):
         policy = self.policy(POLICY % "")
@@ -135,6 +187,7 @@ class Alone(Serving):
                 (["--listen", "0.0.0.0", "--token", policy, "--no-token"], "both a token and --no-token"),
                 (["--listen", "host.test"], "takes ADDRESS"), (["--listen", "127.0.0.1:70000"], "takes ADDRESS"),
                 (["--listen", "127.0.0.1", "--", "true"], "no command is run here"),
+                (["--listen", "127.0.0.1", "--control-fd", "77"], "it is not open"),
                 (["--listen", "127.0.0.1:%d" % taken.getsockname()[1]], "can't listen at 127.0.0.1")):
             result = self.run_srt(["proxy", policy, *options])
             self.assertEqual((125, ""), (result.code, result.out), (options, result))

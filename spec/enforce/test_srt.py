@@ -65,7 +65,10 @@ class Srt(Case):
                                  (("-c", "printf %s $0; exit 7"), 7, "bash"), (("./a program",), 0, "as it is: \n"),
                                  (("--", "echo", "-n", "x"), 0, "x"), (("-c", "kill -TERM $$"), 143, ""),
                                  (("nosuchprogram",), 127, ""), (("nosuchprogram", "x"), 127, ""),
-                                 (("/etc/passwd",), 126, ""), (("-c", ""), 0, "")):
+                                 (("/etc/passwd",), 126, ""), (("-c", ""), 0, ""),
+                                 # Nothing is allowed without settings, and who asks is told.
+                                 (("-c", "exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://a.test/ HTTP/1.0\\r\\n\\r\\n' >&3; "
+                                   "grep -a '^Connection b' <&3"), 0, "Connection blocked by network allowlist\n")):
             got = self.srt(*words)
             self.assertEqual(code, got.code, (words, got))
             self.assertEqual(out, got.out.rsplit("/", 1)[-1] if out == "bash" else got.out, words)

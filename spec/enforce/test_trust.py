@@ -131,6 +131,17 @@ class Clients(Base):
         self.good("%s -sS %s" % (need("curl"), ORIGIN.url))
 
     @as_everyone
+    def test_without_mounts(self):
+        """Under Landlock alone the bundle is in the temporary folder, and ends with it."""
+        policy = self.text().replace("{", '{ backend = "landlock",', 1)
+        got = self.run_sh("%s -sS %s; %s ls-remote %srepo; echo $SSL_CERT_FILE" % (need("curl"), ORIGIN.url, need("git"), ORIGIN.url),
+                          policy, timeout=120)
+        self.assertEqual(HELLO + REFS, got.out[:len(HELLO + REFS)].replace(HELLO + "\n", HELLO), got)
+        self.assertTrue(got.out.strip().endswith("/files/ca-bundle.pem"), got)
+        self.assertIn("does not trust the run's CA", got.err)
+        self.assertEqual([], self.leftovers())
+
+    @as_everyone
     def test_curl_without_its_environment(self):
         self.good("env -i %s -sS -x $https_proxy %s" % (need("curl"), ORIGIN.url))
 

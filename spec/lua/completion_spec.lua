@@ -5,6 +5,9 @@ local completion = require("srt.completion")
 local sys = require("srt.c.sys")
 local tokens = require("srt.tokens")
 
+-- Of a module that is only there in the program, --help calls nothing.
+package.preload["srt.c.channel"] = function() return {} end
+
 -- What the program writes, called as a user does.
 local function said(...)
   local out, write, isatty = {}, sys.write, sys.isatty
@@ -85,6 +88,7 @@ describe("completion", function()
     assert.same({ "text", "json", "none" }, option("proxy", "--report").words)
     assert.equal("file", option("run", "--violations").takes)
     assert.equal("any", option("run", "-p").takes)
+    assert.equal("any", option("explain", "-H").takes)
     assert.equal("any", option("run", "--command-id").takes)
     assert.equal("folder", option("learn", "--write").takes)
     assert.is_nil(option("run", "--debug").takes)

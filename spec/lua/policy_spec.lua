@@ -106,6 +106,19 @@ describe("JSON settings", function()
     end)
   end
 
+  it("take time in proportion to their length, be it one line", function()
+    local decode = require("srt.json").decode
+    local function seconds(count)
+      local text = "[" .. ('"host.sub.example.com",\n'):rep(3) .. ('"host.sub.example.com",'):rep(count) .. '"x"]'
+      local from = os.clock()
+      local value, places = decode(text)
+      local took = os.clock() - from
+      assert.equal(4, places.lines[value][count + 4])
+      return took
+    end
+    assert.is_true(seconds(32000) < 25 * seconds(4000) + 0.05)
+  end)
+
   it("are read as srt spells them, with exact lines", function()
     local policy = assert(json([[
 {

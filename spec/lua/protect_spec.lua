@@ -93,7 +93,7 @@ describe("protected names", function()
       gits = { ["/g"] = "git" }, lists = state.kept(rules), settings = { names = { { name = "n" } }, newRepositories = "report",
       allowGitConfig = true }, report = { command = "a\nb", commandId = "", path = "none",
         ignore = { ["*"] = { "x", "y" }, make = { "z" } } } }
-    local handle = assert(state.create({ "/proc/nowhere", folder }, record))
+    local handle = assert(state.create({ "/proc/nowhere", folder }, state.encode(record)))
     local read = state.read(handle.path)
     require("srt.c.tidy").close(handle.fd)
     assert.equal("/tmp/x", read.temp)
@@ -114,7 +114,7 @@ describe("protected names", function()
     os.execute("chmod 777 " .. top .. "/s")
     local record = { temp = "/tmp/x", places = {}, bases = {}, seen = {}, gits = {}, lists = {},
       settings = { names = {}, newRepositories = "report" } }
-    local handle, message = state.create({ top .. "/s" }, record)
+    local handle, message = state.create({ top .. "/s" }, state.encode(record))
     assert.is_nil(handle)
     assert.is_string(message)
   end)

@@ -308,7 +308,15 @@ static void holds_are_counted(void **state)
 	}
 	assert_false(journal_take(&again, is_gone, &gone, &hold, &last));
 	assert_int_equal(again.count, 1);
+	/* Whoever asks for others begins anew. */
+	gone = 8;
+	assert_true(journal_take(&again, is_gone, &gone, &hold, &last));
+	assert_true(last);
+	free(hold.path);
 	journal_free(&again);
+	assert_false(journal_made(&journal, path));
+	journal.holds[1].made = true;
+	assert_true(journal_made(&journal, path));
 	journal_free(&journal);
 }
 

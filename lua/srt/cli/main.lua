@@ -10,6 +10,8 @@ local COMMANDS = {
   { "completions", "write what bash, zsh or fish needs to complete command lines" },
   { "convert", "write JSON settings of srt as a policy" },
   { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
+  { "session", "keep a policy and its proxy up, for commands that join by exec" },
+  { "exec", "run a command in a session" },
   { "init", "look at a project and write its first policy" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
   { "learn", "run a command, watch it, and write the policy that it needed" },

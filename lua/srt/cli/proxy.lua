@@ -25,6 +25,8 @@ no sandbox: who can reach the network without this proxy, or writes files, is no
   --ca-file FILE
                  with network.tlsTerminate, write the CA's certificate there; else to a new file in
                  TMPDIR. A certificate that is there is replaced
+  --watch        when POLICY, or a file that it read, changes, take its rules from then on
+  --control-fd N take new settings from descriptor N: JSON, one a line
   --report HOW, --violations FILE, --command-id ID, --command-text TEXT
                  as of srt-lua run; the report comes at the end
   --debug        tell on standard error what is decided
@@ -69,10 +71,10 @@ local KNOWN = {
     ["--token-env"] = function(options, value) options.token = { env = value } end,
     ["--ca-file"] = function(options, value) options.caFile = value end,
   },
-  flags = { ["--no-token"] = "noToken", ["--debug"] = "debug" },
+  flags = { ["--no-token"] = "noToken", ["--watch"] = "watch", ["--debug"] = "debug" },
   word = run_options.first("policy"),
 }
-for _, name in ipairs { "--report", "--violations", "--command-id", "--command-text" } do
+for _, name in ipairs { "--control-fd", "--report", "--violations", "--command-id", "--command-text" } do
   KNOWN.valued[name] = run_options.valued[name]
 end
 
@@ -137,7 +139,8 @@ end
 
 -- The policy, with all that its network part needs; or nil and problems or a message.
 local function load(ctx, options, facts)
-  local loaded, problems = require("srt.session").resolve(facts, options.policy, {})
+  local loaded, problems = require("srt.session").resolve(facts, options.policy,
+    { live = (options.controlFd ~= nil or options.watch) and true or nil })
   if not loaded then return nil, problems end
   local profile = loaded.profile
   for _, warning in ipairs(profile.warnings) do tell(ctx, "warning: " .. warning) end
@@ -191,6 +194,14 @@ local function listen(served, options, list, label)
   return table.concat(lines)
 end
 
+-- What lets new policies take effect while it serves; or nil, and a message where that can't be.
+local function follow(ctx, options, facts, loaded, live, say)
+  if not (options.controlFd or options.watch) then return nil end
+  return require("srt.updates").start({ controlFd = options.controlFd, watch = options.watch, policy = options.policy,
+    unheld = function(profile) return unheld(profile, options) end }, loaded, facts, live, nil,
+    function(line) tell(ctx, line) end, say)
+end
+
 -- From the proxy that listens nowhere to the signal that ends it.
 local function serve(ctx, options, facts, loaded, served)
   local task = require "srt.c.task"
@@ -234,9 +245,13 @@ local function start(ctx, options, facts, login)
   reporter.folder, reporter.run = folder, "proxy"
   local say = options.debug and function(line) tell(ctx, "debug: " .. line) end or nil
   reporter.debug = say
+  loaded.alone = true
   local served, live = require("srt.serve").open(loaded, nil, say, ctx.program.asSrt, reporter, login)
   if not served then return live end
-  why = serve(ctx, options, facts, loaded, served)
+  local updates
+  updates, why = follow(ctx, options, facts, loaded, live, say)
+  why = why or serve(ctx, options, facts, loaded, served)
+  if updates then updates:close() end
   served:close()
   ctx.err(reporter:close(ctx.tty))
   return why
@@ -251,7 +266,8 @@ function proxy.main(args, ctx)
   local status = require("srt.report").answered(ctx, "srt-lua proxy", proxy.USAGE, options, message, FAILED)
   if status then return status end
   local login, facts
-  login, message = login_of(options.token)
+  message = require("srt.updates").check(options)
+  if not message then login, message = login_of(options.token) end
   if not message then facts, message = require("srt.session").facts(ctx.program) end
   if not message then message = start(ctx, options, facts, login) end
   if not message then return 0 end

@@ -38,6 +38,7 @@ function report.main(args, ctx)
   if options and not options.help and not options.file then options, message = nil, "no file given" end
   local status = require("srt.report").answered(ctx, "srt-lua report", report.USAGE, options, message, 2)
   if status then return status end
+  collectgarbage("restart") -- a long file has more than need be kept
   local place, handle
   if options.output then
     place, message = require("srt.output").place(options.output, options.force, sys.cwd() or "/")

@@ -5,8 +5,7 @@ local sys = require "srt.c.sys"
 
 local run = {}
 
--- Failures of our own; a command that is not there, or can't be executed.
-local FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+local FAILED = 125
 
 local function ours(message) return require("srt.report").ours(message) end
 
@@ -19,73 +18,6 @@ local function debug_plan(say, plan, loaded)
   for _, note in ipairs(loaded.profile.notes) do say("note: " .. note) end
   require("srt.plan_text").each(plan, say)
   say(("loading the policy, resolving and compiling it took %.2f ms"):format(loaded.took * 1000))
-end
-
-local function status_of(ctx, command, kind, value)
-  if kind == "exit" then return value end
-  if kind == "signal" then return 128 + value end
-  if kind == "failed" then return fail(ctx, value) end
-  local text, name = sys.strerror(value)
-  if name == "ENOENT" and not command:find("/", 1, true) then
-    ctx.err(ours(command .. ": command not found"))
-  else
-    ctx.err(ours(("%s: can't be executed: %s"):format(command, text)))
-  end
-  return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
-end
-
--- What plan and environment need besides the policy, made once.
-local function equip(facts, loaded)
-  local tls, why = loaded.profile.network.tls, nil
-  if tls then
-    loaded.tls, why = require("srt.termination").make(tls, facts.env)
-    if not loaded.tls then return why end
-    loaded.bundles, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
-    if not loaded.bundles then return "network.tlsTerminate: " .. why end
-  end
-  if loaded.profile.credentials.active then
-    loaded.vault, why = require("srt.secrets").open(loaded.profile, facts.env)
-  end
-  return why
-end
-
--- The plan of a policy that was loaded; or nil and what to say.
-local function plan_of(options, loaded, name, identity)
-  local facts, profile = loaded.facts, loaded.profile
-  local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
-    table.move(options.publish, 1, #options.publish, 1, {}))
-  local backend = require "srt.backend"
-  local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
-    stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
-    identity = identity, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
-    ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil })
-  message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan)
-    or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
-  if message then return nil, message end
-  message = publish[1] and require("srt.publish").check(publish, plan)
-  if message then return nil, message end
-  if profile.strict and backend.lacks(plan)[1] then
-    return nil, ("strict = true: nothing was run, since the backend %s does not hold all of the policy"):format(name)
-  elseif profile.strict and not (plan.landlock and plan.scopeSignals) then
-    return nil, "strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
-      .. "and no allowNestedUserNamespaces)"
-  end
-  plan.argv, plan.publish = options.command, publish
-  if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
-  return plan
-end
-
--- The state file, before anything is made that it lists.
-local function open_state(folders, loaded, plan, reporter)
-  local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
-  local record = { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
-    home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
-    report = reporter:kept(),
-    lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
-  local handle, message = require("srt.state").create(folders, record)
-  if not handle then return nil, message end
-  record.path, plan.state = handle.path, handle.path
-  return { record = record, rules = loaded.rules, handle = handle, folders = folders }
 end
 
 local function tell(ctx, lines, prefix)
@@ -146,7 +78,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   if proxy then proxy:close() end
   if notices[1] or notices.more then tell(ctx, require("srt.report").replaced(notices), "warning: ") end
   if options.learner then options.learner.ran = kind == "exit" or kind == "signal" end
-  return status_of(ctx, options.command[1], kind, value)
+  return require("srt.run_status").of(ctx, options.command[1], kind, value)
 end
 
 -- The files that the user named for what is denied, and for all that is decided: those that can be protected.
@@ -193,7 +125,7 @@ local function prepare(ctx, options)
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
   end
-  message = equip(facts, loaded)
+  message = require("srt.planning").equip(facts, loaded)
   if message then return nil, ours(message) end
   loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
   if options.prompt then
@@ -218,7 +150,7 @@ end
 
 -- By one backend: the status; or nil and why namespaces can't be had.
 local function attempt(ctx, options, sandbox, loaded, name, why)
-  local plan, message = plan_of(options, loaded, name, sandbox:identity())
+  local plan, message = require("srt.planning").plan(options, loaded, name, sandbox:identity())
   if not plan then return fail(ctx, message) end
   loaded.took = sys.clock() - loaded.begun
   tell(ctx, require("srt.backend").told(plan, why), "warning: ")
@@ -229,7 +161,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   end
   local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
   local state
-  state, message = open_state(loaded.folders, loaded, plan, reporter)
+  state, message = require("srt.planning").state(loaded, plan, reporter)
   if not state then return fail(ctx, message) end
   reporter.folder, reporter.debug = state.handle.folder, say
   reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)

@@ -79,6 +79,7 @@ function top.main(args, ctx)
   local options, message = run_options.file(args, KNOWN)
   local status = require("srt.report").answered(ctx, "srt-lua top", top.USAGE, options, message, 2)
   if status then return status end
+  collectgarbage("restart")
   local facts, source
   facts, message = require("srt.session").facts(ctx.program)
   if facts then source, message = require("srt.top_source").open(facts) end

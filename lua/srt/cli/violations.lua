@@ -96,6 +96,7 @@ local function taker(self)
 end
 
 local function follow(self, find, taken)
+  collectgarbage("restart")
   while true do
     if not self.tail.handle then
       local path = find()

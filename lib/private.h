@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the library share. Nothing of core/ is used here. */
+#ifndef SRTLUA_PRIVATE_H
+#define SRTLUA_PRIVATE_H
+
+#include <jansson.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "lib/srtlua.h"
+
+/** struct lua_wait - a request whose answer is waited for; on a stack */
+struct waiting {
+	LIST_ENTRY(waiting) link;
+	uint64_t seq;
+	json_t *answer; /* NULL: not yet */
+};
+
+struct srtlua_session {
+	int fd;
+	pid_t pid;
+	char *socket; /* owned */
+	srtlua_ask *ask;
+	void *context;
+	pthread_t reader;
+	bool reads; /* is there a reader to be joined? */
+	pthread_mutex_t sending;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	LIST_HEAD(waiting_list, waiting) waiting;
+	uint64_t seq;
+	bool gone;
+	char *line; /* owned, the reader's: what has come */
+	size_t size, room;
+};
+
+/** fail() - fill @error, if there is one. Return: @code. */
+int fail(struct srtlua_error *error, int code, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/** fail_system() - the same for an errno value */
+int fail_system(struct srtlua_error *error, int number, const char *what);
+
+/**
+ * link_start() - begin to read; @session has its descriptor
+ * link_stop() - end it; called once
+ */
+int link_start(struct srtlua_session *session, struct srtlua_error *error);
+void link_stop(struct srtlua_session *session);
+
+/** link_say() - one line; @message is taken over */
+int link_say(struct srtlua_session *session, json_t *message,
+	     struct srtlua_error *error);
+
+/** link_line() - the next line, waited for; owned by the session, or NULL */
+const char *link_line(struct srtlua_session *session);
+
+/**
+ * link_call() - a request and its answer
+ * @message: taken over, also on failure, and NULL where there was no memory
+ * @answer: of which "ok" is true; the caller's
+ */
+int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
+	      struct srtlua_error *error);
+
+/** struct packed - memory for one struct and the strings it shows */
+struct packed {
+	char *at;
+	size_t left;
+};
+
+/** pack_size() - what a string takes; pack() - its copy, NULL for no string */
+size_t pack_size(const json_t *value);
+char *pack(struct packed *packed, const json_t *value);
+
+#endif

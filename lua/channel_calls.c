@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What srt.c.channel does without a loop; see api_channel.md. */
+#include "lua/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "core/util.h"
+#include "lua/api.h"
+
+enum {
+	PIECE = 65536,
+	BACKLOG = 128,
+	MEMORY_MAX = 64 << 20,
+	PATIENCE_MS = 30000,
+};
+
+void channel_push_fds(lua_State *L, const int *fds, size_t count)
+{
+	lua_createtable(L, (int)count, 0);
+	for (size_t i = 0; i < count; i++) {
+		lua_pushinteger(L, fds[i]);
+		lua_rawseti(L, -2, (lua_Integer)i + 1);
+	}
+}
+
+ssize_t channel_send(int fd, const char *text, size_t size, const int *fds,
+		     size_t count, int flags)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int) * SYS_MAX_FDS)];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec part = { (void *)(uintptr_t)text, size };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t sent;
+
+	if (count) {
+		struct cmsghdr *header;
+
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(header), fds, sizeof(int) * count);
+	}
+	do {
+		sent = sendmsg(fd, &message, MSG_NOSIGNAL | flags);
+	} while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -errno : sent;
+}
+
+size_t channel_read_fds(lua_State *L, int index, int fds[SYS_MAX_FDS])
+{
+	size_t count = 0;
+
+	if (lua_isnoneornil(L, index))
+		return 0;
+	luaL_checktype(L, index, LUA_TTABLE);
+	count = lua_rawlen(L, index);
+	luaL_argcheck(L, count <= SYS_MAX_FDS, index, "too many descriptors");
+	for (size_t i = 0; i < count; i++) {
+		lua_rawgeti(L, index, (lua_Integer)i + 1);
+		fds[i] = (int)luaL_checkinteger(L, -1);
+		lua_pop(L, 1);
+	}
+	return count;
+}
+
+/*
+ * The address of a socket by its folder, so that the path may be longer than
+ * an address holds. @folder: of the caller, to be closed after its use.
+ */
+static int address_of(const char *path, struct sockaddr_un *address,
+		      int *folder)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[4096];
+	int size;
+
+	if (!slash || !slash[1] || slash - path >= (long)sizeof(dir))
+		return -EINVAL;
+	memcpy(dir, path, (size_t)(slash - path));
+	dir[slash - path] = '\0';
+	*folder = open(*dir ? dir : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*folder < 0)
+		return -errno;
+	address->sun_family = AF_UNIX;
+	size = snprintf(address->sun_path, sizeof(address->sun_path),
+			"/proc/self/fd/%d/%s", *folder, slash + 1);
+	return size < (int)sizeof(address->sun_path) ? 0 : -ENAMETOOLONG;
+}
+
+/* Does nobody listen there any more? Only such a socket is removed. */
+static bool is_stale(const struct sockaddr_un *address)
+{
+	owned_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct stat st;
+
+	return fd >= 0 && !lstat(address->sun_path, &st) &&
+	       S_ISSOCK(st.st_mode) && st.st_uid == geteuid() &&
+	       connect(fd, (const struct sockaddr *)address,
+		       sizeof(*address)) &&
+	       errno == ECONNREFUSED;
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un address = { 0 };
+	owned_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	owned_fd int folder = -1;
+	mode_t mask;
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = address_of(path, &address, &folder);
+	/* Two that begin at once must not remove each other's. */
+	if (!error && flock(folder, LOCK_EX))
+		error = -errno;
+	if (error)
+		return error;
+	mask = umask(0177);
+	error = bind(fd, (struct sockaddr *)&address, sizeof(address));
+	if (error && errno == EADDRINUSE && is_stale(&address) &&
+	    !unlink(address.sun_path))
+		error = bind(fd, (struct sockaddr *)&address, sizeof(address));
+	error = error ? -errno : 0;
+	umask(mask);
+	if (!error && listen(fd, BACKLOG))
+		error = -errno;
+	return error ? error : steal_fd(&fd);
+}
+
+/* listen(path) -> fd | nil, message, name (EADDRINUSE: another listens) */
+static int channel_lua_listen(lua_State *L)
+{
+	int fd = listen_at(luaL_checkstring(L, 1));
+
+	if (fd < 0)
+		return api_fail(L, -fd);
+	lua_pushinteger(L, fd);
+	return 1;
+}
+
+static int connect_to(const char *path, lua_Number seconds)
+{
+	struct sockaddr_un address = { 0 };
+	owned_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	owned_fd int folder = -1;
+	struct timeval limit = { .tv_sec = (time_t)seconds };
+	int error = fd < 0 ? -errno : address_of(path, &address, &folder);
+
+	if (error)
+		return error;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	return steal_fd(&fd);
+}
+
+/* connect(path, seconds) -> fd, uid | nil, message, name */
+static int channel_lua_connect(lua_State *L)
+{
+	int fd = connect_to(luaL_checkstring(L, 1), luaL_checknumber(L, 2));
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) {
+		close(fd);
+		fd = -EPERM;
+	}
+	if (fd < 0)
+		return api_fail(L, -fd);
+	lua_pushinteger(L, fd);
+	lua_pushinteger(L, peer.uid);
+	return 2;
+}
+
+/* A channel had it and left it non-blocking. Return: is it worth a new try? */
+static bool wait_for(int fd, short events)
+{
+	struct pollfd one = { .fd = fd, .events = events };
+	int count;
+
+	do {
+		count = poll(&one, 1, PATIENCE_MS);
+	} while (count < 0 && errno == EINTR);
+	return count > 0;
+}
+
+/* say(fd, text[, fds]) -> true | nil, message, name: waits until all is sent */
+static int channel_lua_say(lua_State *L)
+{
+	int fd = (int)luaL_checkinteger(L, 1), fds[SYS_MAX_FDS];
+	size_t size, count = channel_read_fds(L, 3, fds);
+	const char *text = luaL_checklstring(L, 2, &size);
+
+	while (size) {
+		ssize_t sent = channel_send(fd, text, size, fds, count, 0);
+
+		if (sent == -EAGAIN && wait_for(fd, POLLOUT))
+			continue;
+		if (sent < 0)
+			return api_fail(L, (int)-sent);
+		text += sent;
+		size -= (size_t)sent;
+		count = 0;
+	}
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
+/* hear(fd) -> data, fds | nil, message, name: waits; "" at the end of input */
+static int channel_lua_hear(lua_State *L)
+{
+	int fd = (int)luaL_checkinteger(L, 1), fds[SYS_MAX_FDS];
+	char data[PIECE];
+	size_t count = SYS_MAX_FDS;
+	ssize_t size = sys_receive(fd, data, sizeof(data), fds, &count);
+
+	if (size == -EAGAIN && wait_for(fd, POLLIN)) {
+		count = SYS_MAX_FDS;
+		size = sys_receive(fd, data, sizeof(data), fds, &count);
+	}
+	if (size < 0)
+		return api_fail(L, (int)-size);
+	lua_pushlstring(L, data, (size_t)size);
+	channel_push_fds(L, fds, count);
+	return 2;
+}
+
+/* memory(bytes) -> fd | nil, message, name: a file that nobody can change */
+static int channel_lua_memory(lua_State *L)
+{
+	size_t size;
+	const char *bytes = luaL_checklstring(L, 1, &size);
+	owned_fd int fd =
+		memfd_create("srt-lua", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ssize_t written = 0;
+	int error = fd < 0 ? errno : 0;
+
+	while (!error && size) {
+		written = write(fd, bytes, size);
+		error = written < 0 ? errno : 0;
+		bytes += written;
+		size -= (size_t)written;
+	}
+	if (!error &&
+	    fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		error = errno;
+	if (error) {
+		cleanup_fd_(&fd);
+		fd = -1;
+		return api_fail(L, error);
+	}
+	lua_pushinteger(L, steal_fd(&fd));
+	return 1;
+}
+
+/*
+ * bytes(fd) -> what memory() was given | nil, message, name. Only what can't
+ * change is read.
+ */
+static int channel_lua_bytes(lua_State *L)
+{
+	int fd = (int)luaL_checkinteger(L, 1);
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st = { 0 };
+	luaL_Buffer buffer;
+	size_t got = 0;
+	char *to;
+
+	if (seals < 0 || !(seals & F_SEAL_WRITE) || !(seals & F_SEAL_SHRINK) ||
+	    fstat(fd, &st) || st.st_size > MEMORY_MAX)
+		return api_fail(L, EINVAL);
+	to = luaL_buffinitsize(L, &buffer, (size_t)st.st_size + 1);
+	while (got < (size_t)st.st_size) {
+		ssize_t size = pread(fd, to + got, (size_t)st.st_size - got,
+				     (off_t)got);
+
+		if (size <= 0)
+			return api_fail(L, size ? errno : EIO);
+		got += (size_t)size;
+	}
+	luaL_pushresultsize(&buffer, got);
+	return 1;
+}
+
+const luaL_Reg channel_calls[] = {
+	{ "listen", channel_lua_listen },
+	{ "connect", channel_lua_connect },
+	{ "say", channel_lua_say },
+	{ "hear", channel_lua_hear },
+	{ "memory", channel_lua_memory },
+	{ "bytes", channel_lua_bytes },
+	{ NULL, NULL },
+};

@@ -1,0 +1,232 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- srt-lua exec: a command in a session. The sandbox is made here; the session says what it is to be, and serves the
+-- network that leads out of it.
+local channel = require "srt.c.channel"
+local pack = require "srt.pack"
+local run_options = require "srt.run_options"
+local sys = require "srt.c.sys"
+
+local exec = {}
+
+exec.USAGE = [[
+usage: srt-lua exec --session SESSION [OPTION…] [-c STRING | [--] COMMAND ARG…]
+
+Runs COMMAND under the policy of a session that srt-lua session keeps up.
+
+  --session SESSION
+                 its name, or the path of its socket
+  --id ID        what violations of this command are found by
+  --command-text TEXT
+                 what they are reported under
+  -c STRING      run STRING with /bin/sh -c
+  --keep-fd N    let the command have descriptor N as well (may be repeated)
+  --report HOW   tell on standard error at the end what was denied: text (the default), json, none
+  --annotate     at the end, print what was denied in a <sandbox_violations> block
+
+The exit status is the command's; 128+N when signal N ended it; 125 for a failure of srt-lua
+itself, 126 for a command that can't be executed, 127 for one that is not found.
+]]
+
+local FAILED = 125
+local PATIENCE = 30 -- seconds for the session to answer
+local MOST_FDS, MOST_LINE = 16, 16 << 20 -- in a message
+
+local KNOWN = {
+  valued = {
+    ["--session"] = function(options, value) options.session = value end,
+    ["--id"] = function(options, value) options.commandId = value end,
+  },
+  flags = { ["--annotate"] = "annotate" },
+}
+for _, name in ipairs { "-c", "--keep-fd", "--report", "--command-text" } do
+  KNOWN.valued[name] = run_options.valued[name]
+end
+
+local function parse(args)
+  local options, message = run_options.read(args, { keep = {} }, KNOWN)
+  if not options or options.help then return options, message end
+  if not options.session then return nil, "no session given (--session)" end
+  if not options.command or not options.command[1] then return nil, "no command given" end
+  return options
+end
+
+local function fail(ctx, message)
+  ctx.err(require("srt.report").ours(message))
+  return FAILED
+end
+
+local function connect(options, cwd)
+  local env = sys.environ()
+  local home = env.HOME
+  if not home or home:sub(1, 1) ~= "/" then home = sys.homeof() end
+  local path, why = require("srt.session_place").find({ env = env, home = home, cwd = cwd }, options.session)
+  if not path then return nil, why end
+  local fd, uid, code = channel.connect(path, PATIENCE)
+  if not fd then
+    local lost = code == "ECONNREFUSED" and "nobody listens there any more" or uid
+    return nil, ("the session %s can't be reached: %s"):format(options.session, lost)
+  elseif uid ~= sys.ids() then
+    return nil, ("the session at %s is another user's"):format(path)
+  end
+  return fd, nil, env
+end
+
+-- One answer: a line, and the descriptors that came with it.
+local function hear(fd)
+  local fds, answer = {}, nil
+  local lines = require("srt.lines").new(MOST_LINE, function(line)
+    local said = line and require("srt.json").decode(line) or false
+    -- What it asked for meanwhile is no use any more.
+    if not (said and said.event) then answer = said end
+  end)
+  while answer == nil do
+    local data, more = channel.hear(fd)
+    if not data or data == "" then return nil, data and "it has ended" or more end
+    lines:add(data)
+    table.move(more, 1, #more, #fds + 1, fds)
+  end
+  if type(answer) ~= "table" then return nil, "it answered something else" end
+  if not answer.ok then return nil, tostring(answer.error) end
+  return answer, fds
+end
+
+local function request_of(options, cwd, env, sandbox, version)
+  local infos, ns = {}, {}
+  for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
+  for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
+  return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
+    text = options.commandText, keep = options.keep, infos = infos, ns = ns, identity = sandbox:identity(),
+    report = options.report, annotate = options.annotate }
+end
+
+-- What the session has the command run with; or nil and why not.
+local function join(fd, request)
+  local tidy = require("srt.c.tidy")
+  local memory, why = channel.memory(pack.encode(request))
+  if not memory then return nil, why end
+  local ok
+  ok, why = channel.say(fd, '{"op":"join"}\n', { memory })
+  tidy.close(memory)
+  if not ok then return nil, why end
+  local answer, fds = hear(fd)
+  if not answer then return nil, fds end
+  local bytes
+  if fds[1] then bytes, why = channel.bytes(fds[1]) end
+  for _, one in ipairs(fds) do tidy.close(one) end
+  if not bytes then return nil, why or "it handed over no plan" end
+  return pack.decode(bytes)
+end
+
+-- Hands the listeners over: they are the session's alone from then on.
+local function hand_over(fd, sandbox)
+  local listeners, which, fds = sandbox:listeners(), {}, {}
+  local pid = sandbox:pid()
+  local function send(last)
+    return channel.say(fd, ('{"op":"listeners","which":[%s],"pid":%d,"last":%s}\n'):format(table.concat(which, ","),
+      pid, tostring(last)), fds)
+  end
+  local ok, why = true, nil
+  for i, listener in ipairs(listeners) do
+    if ok and listener >= 0 then
+      which[#which + 1], fds[#fds + 1] = i, listener
+      if #fds == MOST_FDS then
+        ok, why = send(false)
+        which, fds = {}, {}
+      end
+    end
+  end
+  if ok then ok, why = send(true) end
+  for _, listener in ipairs(listeners) do
+    if listener >= 0 then require("srt.c.tidy").close(listener) end
+  end
+  return ok, why
+end
+
+-- Does what the session asks for while the command runs.
+local function serve(fd, sandbox, plan)
+  local talk, message
+  local lines = require("srt.lines").new(MOST_LINE, function(line)
+    if line ~= '{"event":"lead"}' then return end
+    require("srt.c.redirect").lead(sandbox, function(error) talk:send(('{"op":"led","error":%d}\n'):format(error)) end)
+  end)
+  talk, message = channel.open(fd, function(text)
+    if text then lines:add(text) end
+  end)
+  if not talk then return nil, message end
+  if plan.watch then
+    require("srt.c.watch").relay(sandbox, function(socket, view)
+      local tidy, fds = require("srt.c.tidy"), { socket, view >= 0 and view or nil }
+      talk:send(('{"op":"watch","view":%s}\n'):format(tostring(view >= 0)), fds)
+      for _, one in ipairs(fds) do tidy.close(one) end
+    end)
+  end
+  return talk
+end
+
+-- When nothing of the run lives any more; what the session has to tell of it.
+local function finish(ctx, fd, handle, folders, unreached)
+  require("srt.c.tidy").close(handle.fd)
+  -- Of what the command has left the session is told, as nobody else.
+  local record = require("srt.state").read(handle.path)
+  record.path = handle.path
+  local lines, denied = require("srt.aftermath").close(handle.path, record)
+  for _, line in ipairs(lines) do ctx.err(require("srt.report").ours(line)) end
+  require("srt.state").leave(folders, handle.folder)
+  local json = require("srt.json")
+  local ok = fd and channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
+    denied = setmetatable(denied or {}, { __jsontype = "array" }) }, true) .. "\n")
+  local answer = ok and hear(fd)
+  if answer then return ctx.err(answer.text) end
+  ctx.err(require("srt.report").ours("the session has ended before the command: what was denied is not known here"))
+end
+
+local function execute(ctx, options, fd, sandbox, joined)
+  local plan = joined.plan
+  local ok, why = sandbox:start(plan)
+  if not ok then return fail(ctx, why) end
+  ok, why = hand_over(fd, sandbox)
+  if not ok then return fail(ctx, "the session is lost: " .. why) end
+  local talk
+  talk, why = serve(fd, sandbox, plan)
+  if not talk then return fail(ctx, "the session is lost: " .. why) end
+  local kind, value, notices, unreached = sandbox:run()
+  for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
+    ctx.err(require("srt.report").ours("warning: " .. line))
+  end
+  return require("srt.run_status").of(ctx, options.command[1], kind, value), unreached, talk:release()
+end
+
+local function start(ctx, options)
+  local sandbox, why = require("srt.c.sandbox").begin()
+  if not sandbox then return fail(ctx, why) end
+  local cwd, env, fd
+  cwd, why = sys.cwd()
+  if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
+  why = options.keep[1] and require("srt.descriptors").absent(options.keep) or nil
+  if why then return fail(ctx, why) end
+  fd, why, env = connect(options, cwd)
+  if not fd then return fail(ctx, why) end
+  local joined
+  joined, why = join(fd, request_of(options, cwd, env, sandbox, ctx.program.version))
+  if not joined then return fail(ctx, "the session refuses the command: " .. why) end
+  local handle
+  handle, why = require("srt.state").create(joined.folders, joined.state)
+  if not handle then return fail(ctx, why) end
+  joined.plan.state = handle.path
+  local status, unreached, still = execute(ctx, options, fd, sandbox, joined)
+  sandbox:close()
+  finish(ctx, still, handle, joined.folders, unreached)
+  return status
+end
+
+--- Runs a command in a session.
+---@param args string[] what follows "exec"
+---@param ctx table {program, out, err, tty}
+---@return integer exit status
+function exec.main(args, ctx)
+  local options, message = parse(args)
+  return require("srt.report").answered(ctx, "srt-lua exec", exec.USAGE, options, message, FAILED)
+    or start(ctx, options)
+end
+
+return exec

@@ -1,0 +1,142 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A session's side of one command that has joined: its plan, its proxy, and what it is denied.
+--
+-- The command's sandbox is another process's (srt-lua exec), and this one only serves the network that leads out of
+-- it. So whoever of the two dies, the command is left with no way out.
+local sys = require "srt.c.sys"
+
+local joined = {}
+
+local Joined = {}
+Joined.__index = Joined
+
+local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete", "globs" }
+
+-- What patterns come to in the tree as it is now; all else of a profile is looked for in it when rules are made.
+local function fresh(server, version)
+  local profile = version.loaded.profile
+  if not profile.filesystem.globs[1] then return profile end
+  local now, problems = require("srt.session").profile(version.loaded, server.facts, version.options)
+  if not now then return nil, require("srt.report").text(problems) end
+  local filesystem = {}
+  for _, name in ipairs(LISTS) do filesystem[name] = now.filesystem[name] end
+  return setmetatable({ filesystem = setmetatable(filesystem, { __index = profile.filesystem }) },
+    { __index = profile })
+end
+
+-- The session's policy as one command has it.
+local function view_of(server, request)
+  local version = server.version
+  local session, facts = require("srt.session"), server.facts
+  local profile, message = fresh(server, version)
+  if not profile then return nil, message end
+  local temp
+  temp, message = session.tempDir({ env = request.env })
+  if not temp then return nil, message end
+  local rules = require("srt.decide_path").compile(profile, { cwd = request.cwd, base = facts.cwd, home = facts.home,
+    tempDir = temp })
+  local problem = rules.problems[1]
+  if problem then return nil, ("%s %s"):format(problem.entry.given, problem.text) end
+  return setmetatable({ profile = profile, rules = rules, temp = temp, folders = facts.state,
+    facts = setmetatable({ cwd = request.cwd, env = request.env }, { __index = facts }) },
+    { __index = version.loaded })
+end
+
+local function report_to(self, server, request)
+  local known = server:registered(request.id)
+  local options = { command = request.argv, commandId = request.id, commandText = request.text or known and known.text,
+    report = request.report, annotate = request.annotate, violations = server.violations }
+  local reporter = require("srt.reporting").new(options, self.loaded, server.tell)
+  reporter.folder, reporter.debug, reporter.shared = server.folder, self.say, true
+  reporter.also = function(v) server:denied(v) end
+  reporter.more, reporter.ask = known and known.more, server:asker()
+  return reporter
+end
+
+---What a command that joins is started with.
+---@param server table of srt.session_server
+---@param request table that srt-lua exec has sent
+---@return table|nil command
+---@return table|string answer for srt-lua exec; or the message
+function joined.new(server, request)
+  local view, message = view_of(server, request)
+  if not view then return nil, message end
+  local planning = require("srt.planning")
+  local plan
+  plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = {}, infos = request.infos },
+    view, server.backend, request.identity)
+  if not plan then return nil, message end
+  local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {} }, Joined)
+  if server.say then
+    self.say = function(line) server.say(("%s: %s"):format(request.id or request.argv[1], line)) end
+  end
+  self.reporter = report_to(self, server, request)
+  self.proxy, self.live = require("srt.serve").open(view, nil, self.say, false, self.reporter)
+  if not self.proxy then return nil, self.live end
+  return self, { plan = plan, state = require("srt.state").encode(planning.record(view, plan, self.reporter)),
+    folders = view.folders }
+end
+
+---Serves what PID 1 of the command's sandbox listens at.
+---@param message {which: integer[], pid: integer, last: boolean}
+---@param fds integer[] taken over
+---@param lead fun() asks srt-lua exec to redirect who ignores proxies
+---@return string|nil problem
+function Joined:listen(message, fds, lead)
+  self.lead = lead
+  for i, at in ipairs(message.which) do self.listeners[at] = fds[i] end
+  if not message.last then return nil end
+  for i = 1, #self.plan.listen do self.listeners[i] = self.listeners[i] or -1 end
+  local ok, why = require("srt.serve").listen(self.proxy, self.live, self.loaded, self.plan, self.listeners,
+    { pid = message.pid, sandbox = function() self.lead() end }, self.reporter)
+  return not ok and why or nil
+end
+
+---It redirects now, or can't.
+---@param error integer errno or 0
+function Joined:led(error) require("srt.c.redirect").led(self.proxy, error) end
+
+---Hears what the agent inside observes.
+---@param fds integer[] taken over: its socket, and the tree that files are granted from
+function Joined:watch(fds)
+  self.watcher = require("srt.observe").start(self.loaded, self.plan, { socket = fds[1], view = fds[2] or -1 },
+    function(event) self.reporter:add(event) end, self.say)
+end
+
+---The command has ended, or nobody knows.
+---@param message {denied: table[]?, tty: boolean?, unreached: integer?} unreached: of sandbox:run
+---@return string text for standard error
+function Joined:close(message)
+  if self.watcher then
+    self.watcher:close(math.tointeger(message.unreached) or 0)
+    self.reporter:missed(self.watcher.lost)
+  end
+  self.proxy:close()
+  for _, fd in pairs(self.listeners) do
+    if fd >= 0 then require("srt.c.tidy").close(fd) end
+  end
+  for _, event in ipairs(message.denied or {}) do self.reporter:add(event) end
+  return self.reporter:close(message.tty or false)
+end
+
+---Lets another policy decide from now on.
+---@param loaded srt.session
+---@return string[] held
+---@return integer cut
+function Joined:update(loaded) return self.live:update(loaded) end
+
+---What violations are found by.
+---@return string
+function Joined:key() return self.id or self.reporter.command end
+
+---May two processes take the same paths and ids for the same?
+---@param ns table<string, string> of the other one
+---@return boolean
+function joined.near(ns)
+  for _, kind in ipairs { "mnt", "user" } do
+    if ns[kind] ~= sys.readlink("/proc/self/ns/" .. kind) then return false end
+  end
+  return true
+end
+
+return joined

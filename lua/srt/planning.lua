@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- From a loaded policy to what one command is started with: its plan, and the state file of its run.
+local sys = require "srt.c.sys"
+
+local planning = {}
+
+---What plan and environment need besides the policy, made once: loaded.tls, bundles, vault.
+---@param facts table of srt.session
+---@param loaded srt.session
+---@return string|nil message what is in the way
+function planning.equip(facts, loaded)
+  local tls, why = loaded.profile.network.tls, nil
+  if tls then
+    loaded.tls, why = require("srt.termination").make(tls, facts.env)
+    if not loaded.tls then return why end
+    loaded.bundles, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
+    if not loaded.bundles then return "network.tlsTerminate: " .. why end
+  end
+  if loaded.profile.credentials.active then
+    loaded.vault, why = require("srt.secrets").open(loaded.profile, facts.env)
+  end
+  return why
+end
+
+---The plan of a policy that was loaded.
+---@param options {command: string[], keep: integer[], publish: table[], controlFd: integer?, infos: table?} infos: of
+--- srt.descriptors.check
+---@param loaded srt.session with facts, temp, folders
+---@param name string of the backend
+---@param identity table of srt.c.sandbox
+---@return table|nil plan
+---@return string|nil message
+function planning.plan(options, loaded, name, identity)
+  local facts, profile = loaded.facts, loaded.profile
+  local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
+    table.move(options.publish, 1, #options.publish, 1, {}))
+  local backend = require "srt.backend"
+  local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
+    stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
+    identity = identity, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
+    ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil })
+  message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan, options.infos)
+    or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
+  if message then return nil, message end
+  message = publish[1] and require("srt.publish").check(publish, plan)
+  if message then return nil, message end
+  if profile.strict and backend.lacks(plan)[1] then
+    return nil, ("strict = true: nothing was run, since the backend %s does not hold all of the policy"):format(name)
+  elseif profile.strict and not (plan.landlock and plan.scopeSignals) then
+    return nil, "strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
+      .. "and no allowNestedUserNamespaces)"
+  end
+  plan.argv, plan.publish = options.command, publish
+  if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
+  return plan
+end
+
+---What the state file of a run says.
+---@param loaded srt.session
+---@param plan table
+---@param reporter table of srt.reporting
+---@return table record of srt.state
+function planning.record(loaded, plan, reporter)
+  local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
+  return { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
+    home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
+    report = reporter:kept(),
+    lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
+end
+
+---The state file, before anything is made that it lists.
+---@param loaded srt.session with folders
+---@param plan table filled in
+---@param reporter table of srt.reporting
+---@return table|nil state {record, rules, handle, folders}
+---@return string|nil message
+function planning.state(loaded, plan, reporter)
+  local state, record = require("srt.state"), planning.record(loaded, plan, reporter)
+  local handle, message = state.create(loaded.folders, state.encode(record))
+  if not handle then return nil, message end
+  record.path, plan.state = handle.path, handle.path
+  return { record = record, rules = loaded.rules, handle = handle, folders = loaded.folders }
+end
+
+return planning

@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The exit status of a run, by how its command ended.
+local run_status = {}
+
+-- Failures of our own; a command that can't be executed, or is not there.
+run_status.FAILED = 125
+local NOT_EXECUTABLE, NOT_FOUND = 126, 127
+
+---@param ctx table {err, failed = the exit status of failures of our own, where it isn't the usual one}
+---@param command string
+---@param kind string of sandbox:run
+---@param value any
+---@return integer
+function run_status.of(ctx, command, kind, value)
+  if kind == "exit" then return value end
+  if kind == "signal" then return 128 + value end
+  local ours = require("srt.report").ours
+  if kind == "failed" then
+    ctx.err(ours(value))
+    return ctx.failed or run_status.FAILED
+  end
+  local text, name = require("srt.c.sys").strerror(value)
+  if name == "ENOENT" and not command:find("/", 1, true) then
+    ctx.err(ours(command .. ": command not found"))
+  else
+    ctx.err(ours(("%s: can't be executed: %s"):format(command, text)))
+  end
+  return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
+end
+
+return run_status

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lib/srtlua.h by a C program, its names, and the examples for C, Lua, Node and Python."""
+import os
+import re
+import shutil
+import subprocess
+
+from lib import BINARY, PATH, PUBLIC, ROOT, as_everyone, has, main, skip
+from running import Running
+
+LIBRARY = os.environ.get("SRT_LIBRARY", str(ROOT / "build/release/lib"))
+CLIENT = os.environ.get("SRT_CLIENT", str(ROOT / "build/release/spec/client"))
+EXPECTED = r"""bad lua: 2 srt-lua: policies/given-text.lua:1: netwrk: unknown key; did you mean network\?
+bad json: 2 the settings are not valid JSON: line 2: unexpected token near '}'
+bad settings: 2 srt-lua: \(settings\):1: network.allowedDomains\[1\]: "a b" can't be matched.*
+no file: 1 /no/policy.lua: No such file or directory
+no program: 1 srt-lua can't be started: No such file or directory
+none is left: 1
+spawn: 0 ok
+wait: 0 ok
+status 9, out /
+from env
+kept <word>
+threads: 0 wrong
+neither: 4 a command has either shell or argv
+bad host: 2 allowedDomains: "a b": .*
+no utf-8: 1 out of memory, or a text that is not UTF-8
+wrap: 0 ok
+--id 'it'\\''s' --report none -- true
+403
+asked: exit 0
+asked 2 times, nested 4
+violations: 0 ok
+connect a.test:80: a.test:80 was denied by the ask callback: asked of a.test for Q; as it is called
+connect b.test:80: b.test:80 was denied by the ask callback: asked of b.test for Q; as it is called
+of another text: 0 ok
+0
+annotate: 0 ok
+its
+
+<sandbox_violations>
+deny network-outbound a.test:80 \(.*\)
+deny network-outbound b.test:80 \(.*\)
+</sandbox_violations>
+update: 0 ok
+0 commands, 0 held
+no file: 2 update needs settings or a file
+reset: 0 ok
+0 left
+the other: exit 6
+socket (/.*\.sock)
+"""
+
+
+class Library(Running):
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(CLIENT):
+            skip("libsrtlua was not built: libjansson-dev is missing")
+        for name in ("srtlua.so", "libsrtlua.so.0"):
+            source = os.path.join(LIBRARY, "lua" if name == "srtlua.so" else "", name)
+            shutil.copy(source, os.path.join(PUBLIC, name))
+        shutil.copy(CLIENT, os.path.join(PUBLIC, "client"))
+
+    def example_environment(self, **more):
+        return self.environment({"LD_LIBRARY_PATH": PUBLIC, "PATH": PUBLIC + ":" + PATH, **more})
+
+    @as_everyone
+    def test_the_interface(self):
+        process = self._kept(subprocess.Popen([os.path.join(PUBLIC, "client"), BINARY], cwd=self.w,
+                                              env=self.example_environment(), preexec_fn=self.preexec(),
+                                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        out = b""
+        while b"\nsocket " not in out and (line := process.stdout.readline()):
+            out += line
+        found = re.fullmatch(EXPECTED, out.decode())
+        self.assertTrue(found, out.decode())
+        # The client's child is found by what it listens at.
+        sessions = [pid for pid in os.listdir("/proc") if pid.isdigit() and self.is_session(pid, process.pid)]
+        self.assertEqual(1, len(sessions))
+        os.kill(int(sessions[0]), 9)
+        out, _ = process.communicate(b"\n", 60)
+        self.assertEqual((0, b"gone: 3 the session has ended\n"), (process.returncode, out))
+
+    @staticmethod
+    def is_session(pid, parent):
+        try:
+            with open("/proc/%s/stat" % pid, encoding="utf-8") as stat:
+                return stat.read().rpartition(")")[2].split()[1] == str(parent)
+        except OSError:
+            return False
+
+    def example(self, argv, **more):
+        done = subprocess.run([*argv, "echo hello >note; cat note", "touch ../home/x; exit 4"], cwd=self.w,
+                              env=self.example_environment(**more), preexec_fn=self.preexec(), capture_output=True, timeout=120)
+        out = done.stdout.decode()
+        self.assertEqual(0, done.returncode, out + done.stderr.decode())
+        self.assertIn("hello\n", out)
+        self.assertIn("cat note: exit 0, 0 denied", out)
+        self.assertIn("touch ../home/x; exit 4: exit 4, 1 denied", out)
+        self.assertIn("deny file-write " + self.path("home/x"), out)
+
+    @as_everyone
+    def test_the_examples(self):
+        examples = self.path("examples")
+        shutil.copytree(ROOT / "examples", examples)
+        self.own(examples)
+        flags = [subprocess.run(["pkg-config", option, "--define-variable=libdir=" + PUBLIC, "srtlua",
+                                 "--define-variable=includedir=" + str(ROOT / "lib")],
+                                env=dict(os.environ, PKG_CONFIG_PATH=LIBRARY), capture_output=True, check=True,
+                                text=True).stdout.split() for option in ("--cflags", "--libs")]
+        os.symlink("libsrtlua.so.0", os.path.join(self.dir, "libsrtlua.so"))
+        build = ["cc", "-Wall", "-Wextra", "-Werror", *flags[0], os.path.join(examples, "agent.c")]
+        for name, libraries in (("agent", [os.path.join(LIBRARY, "libsrtlua.so"), *flags[1][:-1]]),
+                                ("agent-static", [os.path.join(LIBRARY, "libsrtlua.a"), "-ljansson", "-pthread"])):
+            subprocess.run([*build, *libraries, "-o", self.path(name)], check=True, cwd=self.dir)
+            self.example([self.path(name)])
+        self.example(["lua5.4", os.path.join(examples, "agent.lua")], LUA_CPATH=os.path.join(PUBLIC, "?.so"))
+        self.example(["python3", os.path.join(examples, "agent.py")])
+        if has("node"):
+            self.example(["node", os.path.join(examples, "agent.mjs")])
+
+    def test_the_names(self):
+        """What the library shows is what its version script lists, and its header declares."""
+        def names(text, pattern):
+            return sorted(set(re.findall(pattern, text, re.M)))
+
+        shown = subprocess.run(["nm", "-D", "--defined-only", os.path.join(LIBRARY, "libsrtlua.so")], capture_output=True,
+                               check=True, text=True).stdout
+        listed = names((ROOT / "lib/srtlua.map").read_text(), r"^\t(srtlua_\w+);$")
+        self.assertEqual(listed, names(shown, r" T (\w+)@@SRTLUA_0$"))
+        self.assertEqual([], names(shown, r" [BDV] (\w+)"))
+        header = (ROOT / "lib/srtlua.h").read_text()
+        self.assertEqual(listed, names(re.sub(r"typedef[^;]*;", "", header), r"^\w[^;{}]*?\b(srtlua_\w+)\("))
+        page = (ROOT / "man/srtlua.3").read_text()
+        self.assertEqual([], [name for name in listed if name not in page])
+
+
+if __name__ == "__main__":
+    main()
