@@ -276,7 +276,8 @@ function seccomp.rules(options)
     if not (options.observe and is_told(refusal, options)) then list[#list + 1] = refusal end
   end
   set_id_bits(list, S_ISUID)
-  if options.root then set_id_bits(list, S_ISGID) end
+  -- Without namespaces a file can be given to each of the user's groups.
+  if options.root or options.bare then set_id_bits(list, S_ISGID) end
   -- Its mode is in memory.
   refuse(list, "openat2", ENOSYS)
   for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD } do refuse(list, "ioctl", EPERM, masked(1, request)) end

@@ -126,6 +126,7 @@ class Landlock(Case):
                              "{ %s }" % LANDLOCK)
             self.assertEqual("EPERM", got["kill %d 9" % outside.pid])
             self.assertIsNone(outside.poll())
+            self.write("w/f", "x")
             # Nor is it scheduled otherwise, nor is srt-lua; what is inside may be.
             script = ("import ctypes, os, sys\ndef io(p):\n  if ctypes.CDLL(None).syscall(%d, 1, p, 3 << 13): raise OSError\n"
                       "def idle(p): os.sched_setscheduler(p, os.SCHED_BATCH, os.sched_param(0))\n"
@@ -133,10 +134,13 @@ class Landlock(Case):
                       "def param(p): os.sched_setparam(p, os.sched_param(0))\n"
                       "for p in (0, os.getppid(), int(sys.argv[1])):\n"
                       "  for f in (io, idle, bound, param):\n"
-                      "    try: f(p); print('done')\n    except OSError: print('no')"
+                      "    try: f(p); print('done')\n    except OSError: print('no')\n"
+                      # A file could be of any of the user's groups.
+                      "for mode in (0o755, 0o2755, 0o4755):\n"
+                      "  try: os.chmod('f', mode); print('done')\n  except OSError: print('no')"
                       % {"x86_64": 251, "aarch64": 30}[os.uname().machine])
             result = self.run_srt(["python3", "-c", script, str(outside.pid)], "{ %s }" % LANDLOCK)
-            self.assertEqual(["done"] * 4 + ["no"] * 8, result.out.split(), result)
+            self.assertEqual(["done"] * 4 + ["no"] * 8 + ["done", "no", "no"], result.out.split(), result)
             # Before ABI 6 that is not held, and said.
             result = self.run_srt(["true"], "{ %s }" % LANDLOCK, env={"SRT_LUA_FAKE_LANDLOCK_ABI": "5"})
             self.assertEqual(0, result.code)
