@@ -98,11 +98,11 @@ function Joined:watch(fds)
 end
 
 ---The command has ended, or nobody knows.
----@param message {denied: table[]?, tty: boolean?}
+---@param message {denied: table[]?, tty: boolean?, unreached: integer?} unreached: of sandbox:run
 ---@return string text for standard error
 function Joined:close(message)
   if self.watcher then
-    self.watcher:close()
+    self.watcher:close(math.tointeger(message.unreached) or 0)
     self.reporter:missed(self.watcher.lost)
   end
   self.proxy:close()

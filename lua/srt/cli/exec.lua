@@ -147,7 +147,7 @@ local function relay(fd, sandbox)
 end
 
 -- When nothing of the run lives any more; what the session has to tell of it.
-local function finish(ctx, fd, handle, folders)
+local function finish(ctx, fd, handle, folders, unreached)
   require("srt.c.tidy").close(handle.fd)
   -- Of what the command has left the session is told, as nobody else.
   local record = require("srt.state").read(handle.path)
@@ -156,7 +156,7 @@ local function finish(ctx, fd, handle, folders)
   for _, line in ipairs(lines) do ctx.err(require("srt.report").ours(line)) end
   require("srt.state").leave(folders, handle.folder)
   local json = require("srt.json")
-  local ok = channel.say(fd, json.encode({ op = "ended", tty = ctx.tty,
+  local ok = channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
     denied = setmetatable(denied or {}, { __jsontype = "array" }) }, true) .. "\n")
   local answer = ok and hear(fd)
   if answer then return ctx.err(answer.text) end
@@ -170,11 +170,11 @@ local function execute(ctx, options, fd, sandbox, joined)
   ok, why = hand_over(fd, sandbox)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   if plan.watch then relay(fd, sandbox) end
-  local kind, value, notices = sandbox:run()
+  local kind, value, notices, unreached = sandbox:run()
   for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
     ctx.err(require("srt.report").ours("warning: " .. line))
   end
-  return require("srt.run_status").of(ctx, options.command[1], kind, value)
+  return require("srt.run_status").of(ctx, options.command[1], kind, value), unreached
 end
 
 local function start(ctx, options)
@@ -194,9 +194,9 @@ local function start(ctx, options)
   handle, why = require("srt.state").create(joined.folders, joined.state)
   if not handle then return fail(ctx, why) end
   joined.plan.state = handle.path
-  local status = execute(ctx, options, fd, sandbox, joined)
+  local status, unreached = execute(ctx, options, fd, sandbox, joined)
   sandbox:close()
-  finish(ctx, fd, handle, joined.folders)
+  finish(ctx, fd, handle, joined.folders, unreached)
   return status
 end
 
