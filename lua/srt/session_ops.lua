@@ -64,6 +64,7 @@ function ops.wrap(server, client, message, places)
   server:register(id, { text = message.text or is_text(command) and command or nil, more = more })
   local out = { assert(sys.realpath("/proc/self/exe")), "exec", "--session", server.path, "--id", id,
     "--report", "none" } -- who asks has annotate
+  if more then out[#out + 1] = "--lists" end
   if argv then
     out[#out + 1] = "--"
     table.move(argv, 1, #argv, #out + 1, out)

@@ -89,6 +89,7 @@ describe("lists of a command's own", function()
     assert.truthy(self:connect("c.test", 80, "http").reason:find("the command's deniedDomains \"c.test\"", 1, true))
     assert.equal("allow", self:name("x.b.test").action)
     assert.equal("deny", self:name("e.test").action)
+    assert.equal("deny", self:name("c.test").action)
     -- An address of such a list opens no loopback.
     self = decider(text, { "127.0.0.1" }, {})
     assert.equal("allow", word(self, "127.0.0.1"))
