@@ -3,7 +3,9 @@
 --
 -- Landlock only allows: what is allowed at a folder holds for all below it. So a denial inside of something allowed
 -- is told by allowing its siblings one by one, as they are when the run starts, and all the way up. What is made in
--- such a folder later is allowed nothing, and where nothing may be written below, nothing may be made beside it.
+-- such a folder later is allowed nothing, and where nothing may be written below, nothing may be made beside it. Where
+-- an agent can be asked it makes the names, and opens what is new (backends.landlock_area).
+local area = require "backends.landlock_area"
 local decide = require "srt.decide_path"
 local namespaces = require "backends.namespaces"
 local sys = require "srt.c.sys"
@@ -11,8 +13,8 @@ local sys = require "srt.c.sys"
 local landlock = {}
 
 -- The letters of struct landlock_path (core/plan.h), as bits.
-local X, R, L, W, M, I = 1, 2, 4, 8, 16, 32
-local LETTERS = { [X] = "x", [R] = "r", [L] = "l", [W] = "w", [M] = "m", [I] = "i" }
+local X, R, L, W, M, I, S = 1, 2, 4, 8, 16, 32, 64
+local LETTERS = { [X] = "x", [R] = "r", [L] = "l", [W] = "w", [M] = "m", [I] = "i", [S] = "s" }
 local READ, WRITE = X | R | L, X | R | L | W | M
 local MOST = 50000
 
@@ -32,13 +34,15 @@ local OPEN = {
   "processes: they see the host's in /proc; what a daemon outside starts for them goes on when the run ends",
   "names: modes, times, owners and extended attributes of files can be read everywhere, and changed where the user "
     .. "owns the file",
-  "a folder with something denied in it is fixed: what is new there can't be read, and where a write is denied "
-    .. "nothing can be made, renamed or removed directly in the folders above it",
 }
+
+-- Where no agent can be asked.
+local FIXED = "a folder with something denied in it is fixed: what is new there can't be read, and where a write is "
+  .. "denied nothing can be made, renamed or removed directly in the folders above it"
 
 local function letters(mask)
   local text = ""
-  for _, bit in ipairs { X, R, L, W, M, I } do
+  for _, bit in ipairs { X, R, L, W, M, I, S } do
     if mask & bit ~= 0 then text = text .. LETTERS[bit] end
   end
   return text
@@ -78,13 +82,16 @@ local function add_point(root, rules, path)
   -- The name of a file is no secret, and in a file nothing is made; but it is to stay.
   if rules.types[path] ~= "dir" or rules.placeholders[path] then up = up | L end
   if rules.pinned[path] or path == rules.tempDir then up = up & ~M end
+  if rules.types[path] == "file" then area.note(root.twins, path, own) end
   put(root, path, own, up)
 end
 
-local function tree_of(rules)
+local function tree_of(rules, served)
   local root = new_node()
+  root.twins = {}
   for _, path in ipairs(rules:points()) do
-    if not (decide.own(path) or left_to_scan(rules, path)) then add_point(root, rules, path) end
+    local left = not served and left_to_scan(rules, path)
+    if not (decide.own(path) or left) then add_point(root, rules, path) end
   end
   for path, masked in pairs(rules.masked) do
     if masked.entry.credential and not decide.own(path) then add_point(root, rules, path) end
@@ -110,7 +117,10 @@ end
 local Compiler = {}
 Compiler.__index = Compiler
 
-function Compiler:allow(path, mask)
+function Compiler:allow(path, mask, closed)
+  -- Within what is denied the agent makes nothing.
+  if self.served and not closed then mask = mask & ~M end
+  mask = area.among(self.root.twins, path, mask)
   if mask == 0 then return end
   if #self.paths == MOST then
     error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or whole folders"):format(MOST) })
@@ -121,9 +131,10 @@ end
 local function child_of(path, name) return path == "/" and "/" .. name or path .. "/" .. name end
 
 -- given: what is allowed above already, and so here.
-function Compiler:emit(path, node, above, given)
+function Compiler:emit(path, node, above, given, closed)
   local own = node.own or above
-  self:allow(path, node.all & ~given)
+  closed = closed or above & W ~= 0 and own & W == 0
+  self:allow(path, node.all & ~given, closed)
   given = given | node.all
   if next(node.kids) == nil then return end
   local names = {}
@@ -133,38 +144,44 @@ function Compiler:emit(path, node, above, given)
   end
   for name in pairs(node.kids) do names[#names + 1] = name end
   table.sort(names)
-  if own & M & ~given ~= 0 then self.fixed[#self.fixed + 1] = path end
+  local lost = own & ~given
+  if lost & M ~= 0 and (closed or not self.served) then self.fixed[#self.fixed + 1] = path end
+  if lost & R ~= 0 and own & W ~= 0 and self.served and not closed then self.unread[#self.unread + 1] = path end
   for _, name in ipairs(names) do
     local kid = node.kids[name]
     if kid then
-      self:emit(child_of(path, name), kid, own, given)
+      self:emit(child_of(path, name), kid, own, given, closed)
     else
-      self:allow(child_of(path, name), own & ~given)
+      self:allow(child_of(path, name), lost, closed)
     end
   end
 end
 
 --- What Landlock is told.
 ---@param rules table from srt.decide_path
+---@param served boolean? an agent makes the names
 ---@return {path: string, access: string}[]? paths
----@return string[]|string fixed folders that may be written and in which nothing can be made; or why not
-function landlock.paths(rules)
-  local self = setmetatable({ paths = {}, fixed = {} }, Compiler)
-  local root = tree_of(rules)
-  common(root, 0)
-  local ok, problem = pcall(self.emit, self, "/", root, 0, 0)
-  if ok then return self.paths, self.fixed end
+---@return table|string compiler with fixed = folders that may be written and in which nothing can be made, unread =
+--- those where what is new can be opened by the agent only, and root = of backends.landlock_area; or why not
+function landlock.paths(rules, served)
+  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, served = served, root = tree_of(rules, served) },
+    Compiler)
+  common(self.root, 0)
+  local ok, problem = pcall(self.emit, self, "/", self.root, 0, 0, false)
+  if ok then return self.paths, self end
   if type(problem) == "table" then return nil, problem.reason end
   error(problem, 0)
 end
 
 -- What can't be had without namespaces, and is more than a denial.
-local function refusals(profile, ctx)
+local function refusals(profile, ctx, served)
   local abi, unix = ctx.features.landlock, profile.unix.all
   if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
   if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
   if profile.network.tls then return "network.tlsTerminate needs files that only mounts can show" end
-  if profile.filesystem.createGuard == "supervisor" then return "filesystem.createGuard \"supervisor\" is not there" end
+  if profile.filesystem.createGuard == "supervisor" and not served then
+    return "filesystem.createGuard \"supervisor\" needs a filter that can ask an agent (srt-lua doctor: notify)"
+  end
   if profile.callbacks.decideOpen[1] then return "filesystem.decideOpen is not there" end
   if profile.nested then return "allowNestedUserNamespaces is not there" end
   if unix and abi < 4 then
@@ -185,17 +202,33 @@ function landlock.lacks(plan)
   return list
 end
 
-local function notes_of(profile, rules, fixed)
+local function some_of(list)
+  return table.concat(list, ", ", 1, math.min(#list, 5))
+    .. (#list > 5 and (" and %d more folders"):format(#list - 5) or "")
+end
+
+-- What is otherwise with names that are made while the command runs.
+local function notes_of_names(list, rules, compiled)
+  if not compiled.served then
+    list[#list + 1] = FIXED
+    local missing
+    for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
+    if missing then
+      list[#list + 1] = "protected names that are missing can be made; what is found when the run ended is put aside"
+    end
+  end
+  if compiled.fixed[1] then
+    list[#list + 1] = "nothing can be made, renamed or removed directly in " .. some_of(compiled.fixed)
+  end
+  if compiled.unread[1] then
+    list[#list + 1] = "what is new directly in a folder above a denied read can't be executed: "
+      .. some_of(compiled.unread)
+  end
+end
+
+local function notes_of(profile, rules, compiled)
   local list = {}
-  if fixed[1] then
-    list[1] = ("nothing can be made, renamed or removed directly in %s%s"):format(table.concat(fixed, ", ", 1,
-      math.min(#fixed, 5)), #fixed > 5 and (" and %d more folders"):format(#fixed - 5) or "")
-  end
-  local missing
-  for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
-  if missing then
-    list[#list + 1] = "protected names that are missing can be made; what is found when the run has ended is put aside"
-  end
+  notes_of_names(list, rules, compiled)
   for path, masked in pairs(rules.masked) do
     if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
   end
@@ -209,6 +242,28 @@ local function notes_of(profile, rules, fixed)
   return list
 end
 
+-- What the agent makes, and what of it the filter has to ask for.
+local function add_area(plan, profile, rules, compiled)
+  plan.area, plan.guard = area.of(compiled.root, rules)
+  plan.area.reads = compiled.unread[1] ~= nil
+  -- Sockets are bound by the command itself.
+  for _, top in ipairs(profile.unix.all and plan.area.tops or {}) do
+    plan.paths[#plan.paths + 1] = { path = top, access = "s" }
+  end
+end
+
+-- The filter, and what it asks the agent.
+local function add_filter(plan, profile, ctx)
+  local unix = profile.unix.all
+  local agent = plan.listen[1] ~= nil or unix or plan.area ~= nil
+  local seccomp = require "backends.seccomp"
+  plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
+    bare = plan.abi, agent = agent, guard = plan.area ~= nil }
+  if not agent then return end
+  plan.notify = seccomp.notified { lead = true, makes = true, area = plan.area }
+  if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
+end
+
 --- Compiles a profile to a plan.
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
@@ -216,32 +271,26 @@ end
 ---@return table? plan
 ---@return string? reason
 function landlock.compile(profile, rules, ctx)
-  local refused = refusals(profile, ctx)
+  local served = area.wanted(rules) and area.possible(ctx.features)
+  local refused = refusals(profile, ctx, served)
   if refused then return nil, "backend \"landlock\": " .. refused end
-  local abi, unix = ctx.features.landlock, profile.unix.all
+  local abi = ctx.features.landlock
   local plan = { backend = "landlock", cwd = ctx.cwd, tempDir = rules.tempDir, keepFds = ctx.keepFds or {}, abi = abi,
     mounts = {}, files = {}, placeholders = {}, writable = {}, landlock = true, scopeSignals = abi >= 6,
-    allSockets = unix }
+    allSockets = profile.unix.all }
   for name, value in pairs(ctx.identity) do plan[name] = value end
-  local fixed
-  plan.paths, fixed = landlock.paths(rules)
-  if not plan.paths then return nil, "backend \"landlock\": " .. fixed end
+  local compiled, message
+  plan.paths, compiled = landlock.paths(rules, served)
+  if not plan.paths then return nil, "backend \"landlock\": " .. compiled end
   for _, rule in ipairs(plan.paths) do
     if rule.access:find("w", 1, true) then plan.writable[#plan.writable + 1] = rule.path end
   end
-  local message
   plan.listen, message = namespaces.listen(profile)
   if not plan.listen then return nil, message end
-  local agent = plan.listen[1] ~= nil or unix
-  local options = { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals, bare = abi,
-    agent = agent }
-  plan.seccomp = require("backends.seccomp").rules(options)
-  if agent then
-    plan.notify = require("backends.seccomp").notified { lead = true, makes = true }
-    if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
-  end
+  if served then add_area(plan, profile, rules, compiled) end
+  add_filter(plan, profile, ctx)
   plan.env = namespaces.environment(profile, rules, ctx, plan)
-  plan.notes = notes_of(profile, rules, fixed)
+  plan.notes = notes_of(profile, rules, compiled)
   return plan
 end
 

@@ -182,11 +182,25 @@ local function observed(list, options, notify)
   for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
 end
 
+-- Without mounts: all that names a file which is written, made or removed.
+local AREA = "unlink rmdir unlinkat truncate"
+local AREA_FLAGS = { O_WRONLY, O_RDWR, O_TRUNC, O_CREAT }
+
+local function in_area(reads, notify)
+  for call in (MAKING .. AREA):gmatch("%S+") do notify(call) end
+  for i, call in ipairs { "open", "openat" } do
+    if reads then notify(call) end
+    for _, flag in ipairs(reads and {} or AREA_FLAGS) do notify(call, masked(i, flag, flag)) end
+  end
+end
+
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?, makes: boolean?} those that make names; those that connect Unix sockets; those
---- that are observed, opens for reading among them; those that connect TCP, where the agent leads it to the proxy;
---- learns: Unix sockets that are refused are told; makes: TCP sockets are the agent's
+--- lead: boolean?, learns: boolean?, makes: boolean?, area: {reads: boolean}?} those that make names; those
+--- that connect Unix sockets; those that are observed, opens for reading among them; those that connect TCP, where the
+--- agent leads it to the proxy;
+--- learns: Unix sockets that are refused are told; makes: TCP sockets are the agent's;
+--- area: where the agent makes names and opens what is written (backends.landlock)
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
@@ -201,6 +215,7 @@ function seccomp.notified(options)
   end
   -- They are made for the command, so that they can be connected for it.
   for _, family in ipairs(options.makes and { AF_INET, AF_INET6 } or {}) do notify("socket", masked(0, family)) end
+  if options.area then in_area(options.area.reads, notify) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end

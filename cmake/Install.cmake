@@ -17,6 +17,7 @@ if(SRT_INSTALL_SRT)
 endif()
 
 install(FILES man/srt-lua.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES man/srt-lua-policy.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 # What shells complete is told by the program itself. zsh looks into the one folder
 # in Debian's /usr, into the other elsewhere.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/completions)
@@ -42,10 +43,14 @@ add_custom_command(TARGET srt-lua POST_BUILD VERBATIM
 install(FILES ${file} RENAME settings.schema.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua)
 install(FILES lua/meta/srt.d.lua lua/meta/tables.d.lua lua/meta/policy.d.lua
+  lua/meta/test.d.lua
   DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/meta)
 install(DIRECTORY policies/ DESTINATION ${CMAKE_INSTALL_DATADIR}/srt-lua/policies
   FILES_MATCHING PATTERN "*.lua")
-install(FILES README.md SECURITY.md LICENSE docs/lints.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md SECURITY.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Links of README.md lead to docs/ there as well.
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+  FILES_MATCHING PATTERN "*.md" PATTERN src EXCLUDE)
 set(SRT_PROFILE_TEMPLATE ${PROJECT_SOURCE_DIR}/tools/apparmor/srt-lua)
 configure_file(cmake/InstallProfile.cmake.in InstallProfile.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/InstallProfile.cmake)

@@ -119,7 +119,7 @@ static void finish(struct guard *guard)
 	const struct seccomp_notif *request = guard->notify.request;
 	int number = request->data.nr;
 
-	if (guard->makes && guard_serves(&request->data))
+	if (guard->makes && guard_serves(guard, &request->data))
 		guard_serve(guard);
 	else if ((guard->sockets->on || guard->lead.origins) &&
 		 socket_serves(number))
@@ -265,7 +265,8 @@ static int refuse_without(const struct notified *notified,
 
 static const char *who_needs_it(const struct plan *plan)
 {
-	return plan->guard.on	  ? "createGuard = \"supervisor\""
+	return plan->bare	  ? "backend = \"landlock\""
+	       : plan->guard.on	  ? "createGuard = \"supervisor\""
 	       : plan->sockets.on ? "network.allowUnixSockets"
 	       : plan->watch.needed
 		       ? "observe"

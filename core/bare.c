@@ -35,6 +35,8 @@ static int set_up(const struct plan *plan, int control, int setup,
 	if (!error)
 		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
 				    &confinement->filter, failure);
+	if (!error && plan->area.on)
+		error = landlock_area_enter(plan, failure);
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide");
 	return error;

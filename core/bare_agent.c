@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +14,38 @@
 #include "core/bare_calls.h"
 #include "core/command.h"
 #include "core/system.h"
+
+/* What making names takes besides: core/guard.h says of each field what for. */
+static int open_area(struct bare_agent *agent)
+{
+	const struct plan *plan = agent->plan;
+	struct guard *guard = &agent->guard;
+	struct rlimit files;
+	struct stat st;
+	int error;
+
+	/* The caller's limit is for the command. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	guard_heed_alarms();
+	if (stat("/proc", &st))
+		return -errno;
+	guard->keep = guard->caps = plan->id.caps;
+	guard->umask = umask(022);
+	(void)umask(guard->umask);
+	guard->view = (struct guard_view){ .notify = &guard->notify,
+					   .self = getpid(),
+					   .proc = st.st_dev,
+					   .powers = guard_powers,
+					   .data = guard };
+	guard->watch.socket = -1;
+	guard->area = &agent->area;
+	error = guard_rules_compile(&plan->guard, &guard->rules);
+	return error ? error
+		     : area_open(&plan->area, &guard->rules, &agent->area);
+}
 
 /* Returns the listener, once the command's process has sent it. */
 static int take_listener(struct bare_agent *agent, int socket)
@@ -23,7 +57,9 @@ static int take_listener(struct bare_agent *agent, int socket)
 	if (sys_receive(socket, &word, sizeof(word), &listener, &count) <= 0 ||
 	    !count)
 		return -1;
-	error = notify_open(&agent->notify, listener);
+	error = notify_open(&agent->guard.notify, listener);
+	if (!error && agent->plan->area.on)
+		error = open_area(agent);
 	(void)sys_send(socket, &error, sizeof(error), NULL, 0);
 	return error ? -1 : listener;
 }
@@ -50,8 +86,11 @@ _Noreturn void bare_agent_run(struct bare_agent *agent, int socket)
 	if (error || fds[0].fd < 0)
 		_exit(1);
 	for (;;) {
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
-			_exit(1);
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+			if (errno != EINTR)
+				_exit(1);
+			continue;
+		}
 		/* The janitor sees to all that is left. */
 		if (fds[0].revents)
 			_exit(0);
@@ -61,7 +100,7 @@ _Noreturn void bare_agent_run(struct bare_agent *agent, int socket)
 			close(socket);
 		}
 		if (fds[2].revents & POLLIN) {
-			error = notify_receive(&agent->notify);
+			error = notify_receive(&agent->guard.notify);
 			if (!error)
 				bare_serve(agent);
 		} else if (fds[2].revents) {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "core/notify.h"
+#include "core/guard.h"
 #include "core/plan.h"
 
 /* So many sockets may be made before one of them is connected. */
@@ -26,14 +26,16 @@ struct bare_socket {
  * struct bare_agent - what it knows
  * @ports: of each point of the plan, where its listener really is
  * @init: the process that started the command; with it all ends
- * @notify: used once there is a listener
+ * @area: where it makes names, with the plan's area
+ * @guard: used once there is a listener
  * @sockets: by inode
  */
 struct bare_agent {
 	const struct plan *plan;
 	uint16_t ports[PLAN_LISTEN_MAX];
 	pid_t init;
-	struct notify notify;
+	struct area area;
+	struct guard guard;
 	struct bare_socket sockets[BARE_SOCKETS];
 };
 
@@ -49,7 +51,10 @@ struct bare_agent {
  * the listeners. Without namespaces the plan's addresses are names only: what
  * the command calls 127.0.0.1:3128 is where our listener is, and not the
  * host's port 3128. With allowAllUnixSockets the calls on others are continued.
- * Context: parent of @agent->init, outside the command's Landlock domain.
+ *
+ * With an area it makes all names, and opens what is written (core/guard.h).
+ * Context: parent of @agent->init, outside the command's Landlock domain, but
+ * within one that lets nothing be written outside of the area.
  * @socket: the listener comes by it, and the answer goes (core/agent.h)
  */
 _Noreturn void bare_agent_run(struct bare_agent *agent, int socket);

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/guard_calls.h"
 #include "core/lead_calls.h"
 #include "core/origins.h"
 #include "core/util.h"
@@ -37,7 +38,7 @@ struct asked {
 
 static pid_t thread_of(const struct bare_agent *agent)
 {
-	return (pid_t)agent->notify.request->pid;
+	return (pid_t)agent->guard.notify.request->pid;
 }
 
 /* The place of a socket, by the number of its file. */
@@ -60,7 +61,7 @@ static void forget_socket(struct bare_socket *made)
  */
 static int make_socket(struct bare_agent *agent)
 {
-	const struct seccomp_data *data = &agent->notify.request->data;
+	const struct seccomp_data *data = &agent->guard.notify.request->data;
 	int type = (int)data->args[1];
 	owned_fd int own = socket((int)data->args[0], type | SOCK_CLOEXEC,
 				  (int)data->args[2]);
@@ -76,7 +77,7 @@ static int make_socket(struct bare_agent *agent)
 	made = place_of(agent, st.st_ino);
 	forget_socket(made);
 	*made = (struct bare_socket){ st.st_ino, steal_fd(&own) };
-	notify_answer_fd(&agent->notify, copy, type & SOCK_CLOEXEC);
+	notify_answer_fd(&agent->guard.notify, copy, type & SOCK_CLOEXEC);
 	return ANSWERED;
 }
 
@@ -88,8 +89,9 @@ static int find_socket(struct bare_agent *agent, struct bare_socket **out)
 	uint64_t inode;
 
 	snprintf(name, sizeof(name), "%d/fd/%d", (int)thread_of(agent),
-		 (int)agent->notify.request->data.args[0]);
-	if (readlinkat(agent->notify.proc, name, link, sizeof(link) - 1) < 0)
+		 (int)agent->guard.notify.request->data.args[0]);
+	if (readlinkat(agent->guard.notify.proc, name, link, sizeof(link) - 1) <
+	    0)
 		return errno == ENOENT ? -EBADF : -errno;
 	if (sscanf(link, "socket:[%" SCNu64, &inode) != 1)
 		return -ENOTSOCK;
@@ -100,7 +102,7 @@ static int find_socket(struct bare_agent *agent, struct bare_socket **out)
 
 static int copy_address(struct bare_agent *agent, struct asked *asked)
 {
-	const struct seccomp_data *data = &agent->notify.request->data;
+	const struct seccomp_data *data = &agent->guard.notify.request->data;
 	int size = (int)data->args[2];
 	ssize_t got;
 
@@ -259,7 +261,7 @@ static int serve_connect(struct bare_agent *agent, struct asked *asked)
 {
 	int error = copy_address(agent, asked);
 
-	if (!error && !notify_valid(&agent->notify))
+	if (!error && !notify_valid(&agent->guard.notify))
 		error = -ESRCH;
 	return error ? error : connect_tcp(agent, asked);
 }
@@ -277,17 +279,34 @@ static int pass_others(struct bare_agent *agent)
 
 	if (error || made)
 		return error ? error : -EPERM;
-	notify_continue(&agent->notify);
+	notify_continue(&agent->guard.notify);
 	return ANSWERED;
+}
+
+static void serve_name(struct guard *guard)
+{
+	const struct seccomp_data *data = &guard->notify.request->data;
+
+	guard_reap(guard);
+	guard->view.thread = (pid_t)guard->notify.request->pid;
+	if (guard_serves(guard, data))
+		guard_serve(guard);
+	else
+		(void)guard_leave(guard);
 }
 
 static int serve_one(struct bare_agent *agent)
 {
-	int number = agent->notify.request->data.nr, error;
+	int number = agent->guard.notify.request->data.nr, error;
 	struct asked asked = { 0 };
 
 	if (number == SYS_socket)
 		return make_socket(agent);
+	if (agent->guard.area && number != SYS_connect &&
+	    number != SYS_listen) {
+		serve_name(&agent->guard);
+		return ANSWERED;
+	}
 	if (number == SYS_listen)
 		return pass_others(agent);
 	if (number != SYS_connect)
@@ -303,5 +322,5 @@ void bare_serve(struct bare_agent *agent)
 	int error = serve_one(agent);
 
 	if (error != ANSWERED)
-		notify_answer(&agent->notify, error);
+		notify_answer(&agent->guard.notify, error);
 }

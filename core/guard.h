@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/area.h"
 #include "core/guard_path.h"
 #include "core/guard_rules.h"
 #include "core/lead_calls.h"
@@ -21,6 +22,8 @@
  * struct guard - the agent that makes names and connections for the sandbox
  * @rules: names that are not to be made
  * @makes: the names are made by the agent (createGuard)
+ * @area: NULL where mounts hold all else; what is not in it is the kernel's
+ *	affair, and Landlock's
  * @sockets: borrowed; Unix sockets of the host that may be connected to
  * @lead: where TCP that would leave is led to
  * @own: those of the sandbox
@@ -36,6 +39,7 @@ struct guard {
 	struct notify notify;
 	struct guard_rules rules;
 	bool makes;
+	const struct area *area;
 	const struct socket_table *sockets;
 	struct lead lead;
 	struct own_sockets own;

@@ -14,7 +14,8 @@
 
 #define NONE (-1)
 
-enum what { OPEN, MKDIR, MKNOD, SYMLINK, LINK, RENAME };
+/* From REMOVE on only with an area: elsewhere mounts hold it. */
+enum what { OPEN, MKDIR, MKNOD, SYMLINK, LINK, RENAME, REMOVE, TRUNCATE };
 
 /*
  * Where each call has its arguments: @dir and @path, of the old name and the
@@ -34,6 +35,8 @@ static const struct layout {
 	{ SYS_symlink, SYMLINK, { NONE, NONE }, { 0, 1 }, NONE, NONE, NONE },
 	{ SYS_link, LINK, { NONE, NONE }, { 0, 1 }, NONE, NONE, NONE },
 	{ SYS_rename, RENAME, { NONE, NONE }, { 0, 1 }, NONE, NONE, NONE },
+	{ SYS_unlink, REMOVE, { NONE, NONE }, { NONE, 0 }, NONE, NONE, NONE },
+	{ SYS_rmdir, REMOVE, { NONE, NONE }, { NONE, 0 }, NONE, NONE, NONE },
 #endif
 #ifdef SYS_renameat
 	{ SYS_renameat, RENAME, { 0, 2 }, { 1, 3 }, NONE, NONE, NONE },
@@ -44,6 +47,14 @@ static const struct layout {
 	{ SYS_symlinkat, SYMLINK, { NONE, 1 }, { 0, 2 }, NONE, NONE, NONE },
 	{ SYS_linkat, LINK, { 0, 2 }, { 1, 3 }, 4, NONE, NONE },
 	{ SYS_renameat2, RENAME, { 0, 2 }, { 1, 3 }, 4, NONE, NONE },
+	{ SYS_unlinkat, REMOVE, { NONE, 0 }, { NONE, 1 }, 2, NONE, NONE },
+	{ SYS_truncate,
+	  TRUNCATE,
+	  { NONE, NONE },
+	  { NONE, 0 },
+	  NONE,
+	  NONE,
+	  NONE },
 };
 
 /*
@@ -69,13 +80,19 @@ static const struct layout *find_layout(int number)
 }
 
 /* The filter's own question: with O_PATH the kernel passes over O_CREAT. */
-bool guard_serves(const struct seccomp_data *data)
+bool guard_serves(const struct guard *guard, const struct seccomp_data *data)
 {
 	const struct layout *layout = find_layout(data->nr);
+	uint64_t flags;
 
-	if (!layout || layout->what != OPEN || layout->flags == NONE)
-		return layout != NULL;
-	return (data->args[layout->flags] & (O_CREAT | O_PATH)) == O_CREAT;
+	if (!layout || (layout->what >= REMOVE && !guard->area))
+		return false;
+	if (layout->what != OPEN || layout->flags == NONE)
+		return true;
+	flags = data->args[layout->flags];
+	if (guard->area)
+		return !(flags & O_PATH);
+	return (flags & (O_CREAT | O_PATH)) == O_CREAT;
 }
 
 static uint64_t argument(const struct guard *guard, int index)
@@ -125,9 +142,13 @@ static int copy_call(struct guard *guard, void *data,
 	const struct layout *layout = call->layout;
 	int error = notify_status(&guard->notify, guard->view.thread, caller);
 
-	call->flags = layout->what == OPEN && layout->flags == NONE
-			      ? O_CREAT | O_WRONLY | O_TRUNC
-			      : (int)argument(guard, layout->flags);
+	call->flags = (int)argument(guard, layout->flags);
+	if (layout->what == OPEN && layout->flags == NONE)
+		call->flags = O_CREAT | O_WRONLY | O_TRUNC;
+#ifdef SYS_rmdir
+	if (layout->number == SYS_rmdir)
+		call->flags = AT_REMOVEDIR;
+#endif
 	call->mode = (mode_t)argument(guard, layout->mode);
 	call->device = (unsigned int)argument(guard, layout->device);
 	for (int i = 0; i < 2 && !error; i++) {
@@ -173,6 +194,12 @@ static int link_source(struct guard *guard, struct call *call)
 				call->flags & AT_SYMLINK_FOLLOW);
 }
 
+static int find_name(struct guard *guard, struct call *call, int i)
+{
+	return guard_place_find(&guard->view, steal_fd(&call->base[i]),
+				&call->place[i]);
+}
+
 static int do_link(struct guard *guard, struct call *call)
 {
 	const struct guard_place *new = &call->place[1];
@@ -186,6 +213,11 @@ static int do_link(struct guard *guard, struct call *call)
 		return fd;
 	if (fstat(fd, &st))
 		return -errno;
+	error = find_name(guard, call, 1);
+	if (error)
+		return error;
+	if (!guard_may(guard, new) || !guard_may_file(guard, fd))
+		return guard_leave(guard);
 	error = refuse(guard, new, S_ISLNK(st.st_mode));
 	if (error)
 		return error;
@@ -198,8 +230,11 @@ static int do_link(struct guard *guard, struct call *call)
 static int make(struct guard *guard, struct call *call)
 {
 	const struct guard_place *new = &call->place[1];
-	int error = refuse(guard, new, call->layout->what == SYMLINK);
+	int error;
 
+	if (!guard_may(guard, new))
+		return guard_leave(guard);
+	error = refuse(guard, new, call->layout->what == SYMLINK);
 	if (error)
 		return error;
 	switch (call->layout->what) {
@@ -226,7 +261,7 @@ static int check_flags(const struct call *call)
 
 	switch (call->layout->what) {
 	case OPEN:
-		wrong = flags & (O_DIRECTORY | O_PATH);
+		wrong = (flags & O_CREAT) && (flags & (O_DIRECTORY | O_PATH));
 		break;
 	case LINK:
 		wrong = flags &
@@ -252,6 +287,12 @@ static int check_flags(const struct call *call)
 	return wrong ? -EINVAL : 0;
 }
 
+static bool is_unnamed(const struct call *call)
+{
+	return call->layout->what == OPEN &&
+	       (call->flags & O_TMPFILE) == O_TMPFILE;
+}
+
 static int perform(struct guard *guard, struct call *call)
 {
 	struct guard_place *old = &call->place[0], *new = &call->place[1];
@@ -259,14 +300,18 @@ static int perform(struct guard *guard, struct call *call)
 
 	if (error)
 		return error;
-	if (call->layout->what == RENAME) {
-		error = guard_place_find(&guard->view, call->base[0], old);
-		call->base[0] = -1;
-	}
-	if (!error) {
-		error = guard_place_find(&guard->view, call->base[1], new);
-		call->base[1] = -1;
-	}
+	if (guard->area && is_unnamed(call))
+		return guard_unnamed(guard, steal_fd(&call->base[1]), new,
+				     call->flags, call->mode);
+	if (call->layout->what == TRUNCATE)
+		return guard_truncate(guard, steal_fd(&call->base[1]), new,
+				      (off_t)argument(guard, 1));
+	if (call->layout->what == LINK)
+		return do_link(guard, call);
+	if (call->layout->what == RENAME)
+		error = find_name(guard, call, 0);
+	if (!error)
+		error = find_name(guard, call, 1);
 	if (error)
 		return error;
 	switch (call->layout->what) {
@@ -274,8 +319,8 @@ static int perform(struct guard *guard, struct call *call)
 		return guard_open(guard, new, call->flags, call->mode);
 	case RENAME:
 		return guard_rename(guard, old, new, (unsigned int)call->flags);
-	case LINK:
-		return do_link(guard, call);
+	case REMOVE:
+		return guard_remove(guard, new, call->flags);
 	default:
 		return make(guard, call);
 	}
@@ -295,6 +340,9 @@ void guard_serve(struct guard *guard)
 	}
 	if (call.layout)
 		error = guard_look(guard, copy_call, &call, &caller);
+	/* What can't be looked into is as confined as all the rest. */
+	if (error && guard->area)
+		error = guard_leave(guard);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
 	guard->view.process = caller.tgid;

@@ -5,8 +5,8 @@
 
 #include "core/guard.h"
 
-/** guard_serves() - is it one of the calls that make a name? */
-bool guard_serves(const struct seccomp_data *data);
+/** guard_serves() - is it one of the calls that the guard carries out? */
+bool guard_serves(const struct guard *guard, const struct seccomp_data *data);
 
 /**
  * guard_serve() - carry out or refuse the call in @guard->notify, and answer it
@@ -26,13 +26,64 @@ void guard_serve(struct guard *guard);
 int guard_refuse(struct guard *guard, const struct guard_place *place);
 
 /**
- * guard_open() - open(2) with O_CREAT
+ * guard_leave() - let the kernel carry the call out
+ *
+ * Only with an area: the caller's Landlock layer lets nothing of it be made, so
+ * it does not matter what the arguments are by then.
+ * Return: GUARD_ANSWERED.
+ */
+int guard_leave(struct guard *guard);
+
+/** guard_may() - is a place one that the agent may touch? */
+bool guard_may(const struct guard *guard, const struct guard_place *place);
+
+/**
+ * guard_may_list() - is a place a folder that may be listed?
+ * @flags: as it is to be opened
+ */
+bool guard_may_list(const struct guard *guard, const struct guard_place *place,
+		    int flags);
+
+/**
+ * guard_open() - open(2) with O_CREAT; with an area, any that is notified
  * @place: found; taken over
  * @flags: as the caller gave them
  * Return: -errno, or GUARD_ANSWERED.
  */
 int guard_open(struct guard *guard, struct guard_place *place, int flags,
 	       mode_t mode);
+
+/**
+ * guard_reopen() - open(2) by a magic link, with an area
+ * @place: found; what it leads to is what is open already
+ */
+int guard_reopen(struct guard *guard, const struct guard_place *place,
+		 int flags);
+
+/**
+ * guard_unnamed() - open(2) with O_TMPFILE, with an area
+ * @base: as of guard_place_find(), taken over
+ */
+int guard_unnamed(struct guard *guard, int base, struct guard_place *place,
+		  int flags, mode_t mode);
+
+/** guard_remove() - unlinkat(2), with an area */
+int guard_remove(struct guard *guard, const struct guard_place *place,
+		 int flags);
+
+/**
+ * guard_truncate() - truncate(2), with an area
+ * @base: as of guard_place_find(), taken over
+ */
+int guard_truncate(struct guard *guard, int base, struct guard_place *place,
+		   off_t size);
+
+/**
+ * guard_may_file() - may an open file get another name, or be written?
+ *
+ * With an area only: by the path it has now, and not where that is gone.
+ */
+bool guard_may_file(const struct guard *guard, int fd);
 
 /**
  * guard_rename() - renameat2(2)

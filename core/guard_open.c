@@ -18,7 +18,7 @@
 #define KNOWN_FLAGS                                                        \
 	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND |    \
 	 O_NONBLOCK | O_DSYNC | O_SYNC | O_ASYNC | O_DIRECT | O_NOFOLLOW | \
-	 O_NOATIME | O_CLOEXEC)
+	 O_NOATIME | O_CLOEXEC | O_DIRECTORY)
 #define TTY makedev(5, 0)
 
 /* struct opening - what is to be opened, and how; @magic: by a magic link */
@@ -156,7 +156,7 @@ static int open_there(const struct opening *o, int flags, const struct stat *st)
 {
 	int fd;
 
-	if (S_ISDIR(st->st_mode))
+	if (S_ISDIR(st->st_mode) && (flags & (O_ACCMODE | O_CREAT | O_TRUNC)))
 		return -EISDIR;
 	flags |= O_CLOEXEC | O_NOCTTY;
 	if (!may_wait(o, st, 0)) {
@@ -221,6 +221,9 @@ static int create(const struct opening *o)
 {
 	int fd;
 
+	if (!(o->flags & O_CREAT))
+		return -ENOENT;
+
 	if (guard_denies(&o->guard->rules, o->place->real, false))
 		return guard_refuse(o->guard, o->place);
 	fd = open_place(o, o->flags | O_EXCL | O_CLOEXEC);
@@ -230,13 +233,26 @@ static int create(const struct opening *o)
 /* One look: -EEXIST and -ENOENT where the name came or went in between. */
 static int open_once(const struct opening *o, struct stat *st, bool *link)
 {
+	bool there = !(o->flags & O_EXCL);
+
 	*link = false;
-	if (o->flags & O_EXCL)
-		return create(o);
-	if (fstatat(o->place->dir, o->place->name, st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? create(o) : -errno;
-	*link = S_ISLNK(st->st_mode) && !(o->flags & O_NOFOLLOW);
-	return *link ? 0 : open_existing(o, st);
+	if (there &&
+	    fstatat(o->place->dir, o->place->name, st, AT_SYMLINK_NOFOLLOW)) {
+		if (errno != ENOENT)
+			return -errno;
+		there = false;
+	}
+	*link = there && S_ISLNK(st->st_mode) && !(o->flags & O_NOFOLLOW);
+	if (*link)
+		return 0;
+	if (!guard_may(o->guard, o->place) &&
+	    !guard_may_list(o->guard, o->place, o->flags))
+		return guard_leave(o->guard);
+	/* As the caller's own layer knows it: without ioctl(2). */
+	if (o->guard->area && there &&
+	    (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)))
+		return guard_leave(o->guard);
+	return there ? open_existing(o, st) : create(o);
 }
 
 int guard_open(struct guard *guard, struct guard_place *place, int flags,
@@ -247,10 +263,16 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 	struct stat st;
 	bool link;
 
+	if (!(flags & O_CREAT))
+		o.flags &= ~O_EXCL;
 	do {
-		if (guard_place_slash(place))
-			return -EISDIR;
-		if (guard_place_special(place))
+		if (guard_place_slash(place)) {
+			if (flags & O_CREAT)
+				return -EISDIR;
+			place->name[strcspn(place->name, "/")] = '\0';
+			o.flags = (o.flags | O_DIRECTORY) & ~O_NOFOLLOW;
+		}
+		if (guard_place_special(place) && (flags & O_CREAT))
 			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		error = open_once(&o, &st, &link);
 		if (link)
@@ -259,7 +281,8 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 					: guard_place_follow(&guard->view,
 							     place, &st);
 		if (link && error == 1)
-			return open_magic(&o);
+			return guard->area ? guard_reopen(guard, place, o.flags)
+					   : open_magic(&o);
 		/* The host makes names, too. */
 		if (!link && error == -EEXIST && !(flags & O_EXCL) &&
 		    ++races < MAX_RACES)

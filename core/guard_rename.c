@@ -140,6 +140,30 @@ static int judge(const struct guard_rules *rules,
 	return S_ISDIR(st.st_mode) ? judge_folder(rules, from, to) : 0;
 }
 
+/* Is there anything beneath a folder that has to stay where it is? */
+static bool brings_away(const struct area *area, const struct guard_place *from)
+{
+	struct move move = { .rules = &area->held };
+	owned_fd int top =
+		openat(from->dir, from->name,
+		       O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	move.top = top;
+	return top >= 0 &&
+	       guard_denies_moved(&area->held, from->real, is_there, &move);
+}
+
+/* With an area no mount keeps a name where it is; -EBUSY is as theirs. */
+static int keep(const struct area *area, const struct guard_place *from,
+		const struct guard_place *to, unsigned int flags)
+{
+	if (area_holds(area, from->real) || area_holds(area, to->real) ||
+	    brings_away(area, from) ||
+	    ((flags & RENAME_EXCHANGE) && brings_away(area, to)))
+		return -EBUSY;
+	return 0;
+}
+
 int guard_rename(struct guard *guard, const struct guard_place *from,
 		 const struct guard_place *to, unsigned int flags)
 {
@@ -148,6 +172,12 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 	struct stat st;
 	int error = 0;
 
+	if (!guard_may(guard, from) || !guard_may(guard, to))
+		return guard_leave(guard);
+	if (guard->area)
+		error = keep(guard->area, from, to, flags);
+	if (error)
+		return error;
 	/* "." and ".." can't be renamed: the kernel says how. */
 	if (!guard_place_special(from) && !guard_place_special(to)) {
 		error = judge(rules, from, to->real);

@@ -31,6 +31,7 @@ static const struct {
 		  FS(MAKE_REG) | FS(MAKE_SOCK) | FS(MAKE_FIFO) |
 		  FS(MAKE_BLOCK) | FS(MAKE_SYM) },
 	{ 'm', 2, 0, FS(REFER) },
+	{ 's', 1, 0, FS(MAKE_SOCK) },
 	{ 'i', 5, SRT_LANDLOCK_FS_IOCTL_DEV, 0 },
 };
 

@@ -20,4 +20,14 @@
 int landlock_paths_build(const struct plan *plan, int *out,
 			 struct failure *failure);
 
+/**
+ * landlock_area_enter() - let nothing be written outside of the plan's area
+ *
+ * For the agent that makes names, and all that it starts. Who is not under it
+ * can't be looked into either.
+ * Context: sets no_new_privs.
+ * Return: 0 or -errno, @failure filled.
+ */
+int landlock_area_enter(const struct plan *plan, struct failure *failure);
+
 #endif

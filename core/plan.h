@@ -160,6 +160,26 @@ struct guard_table {
 };
 
 /**
+ * struct area_table - where an agent makes all names, and opens for writing
+ *
+ * Without namespaces: what Landlock allows is told by paths, once, so that
+ * nothing of it can hold for a name that is made later.
+ * @on: there is such an agent
+ * @reads: it opens for reading as well
+ * @tops: real paths of what may be written, with all beneath but what the guard
+ *	denies
+ * @held: real paths of what can be neither removed nor moved, nor what is above
+ */
+struct area_table {
+	bool on;
+	bool reads;
+	const char **tops;
+	size_t top_count;
+	const char **held;
+	size_t held_count;
+};
+
+/**
  * struct socket_glob - a pattern of Unix sockets that may be connected to
  * @top: the folder it begins in, a real path
  * @pattern: of what follows, with the slash
@@ -204,7 +224,8 @@ struct watch_table {
  * struct landlock_path - what is allowed at a path and all below it
  * @path: absolute, real; opened without following a link
  * @access: of each letter in it: x execute, r read files, l list folders,
- *	w write files, m make and remove what is in folders, i use devices
+ *	w write files, m make and remove what is in folders, s make sockets,
+ *	i use devices
  */
 struct landlock_path {
 	const char *path;
@@ -291,6 +312,7 @@ struct plan_bwrap {
  *	socket (Landlock ABI 6)
  * @keep_fds: descriptors above 2 that the command gets
  * @guard: names that are not to be made
+ * @area: @bare: where names are made for the command
  * @sockets: Unix sockets that may be connected to, by path
  * @watch: what is observed
  * @filter: key of a ready seccomp program; NULL: of @rules one is built
@@ -328,6 +350,7 @@ struct plan {
 	int *keep_fds;
 	size_t keep_count;
 	struct guard_table guard;
+	struct area_table area;
 	struct socket_table sockets;
 	struct watch_table watch;
 	struct notified notified;

@@ -26,6 +26,7 @@ int luaopen_srt_c_feed(lua_State *L);
 int luaopen_srt_c_gate(lua_State *L);
 int luaopen_srt_c_guard(lua_State *L);
 int luaopen_srt_c_tidy(lua_State *L);
+int luaopen_srt_c_screen(lua_State *L);
 int luaopen_srt_c_secret(lua_State *L);
 int luaopen_srt_c_channel(lua_State *L);
 int luaopen_srt_c_journal(lua_State *L);

@@ -112,7 +112,8 @@ static void channel_close(struct channel *channel)
 	uv_close((uv_handle_t *)&channel->poll, on_closed);
 	if (channel->listens)
 		uv_close((uv_handle_t *)&channel->timer, on_closed);
-	close(channel->fd);
+	if (channel->fd >= 0)
+		close(channel->fd);
 }
 
 static void watch(struct channel *channel);
@@ -368,10 +369,25 @@ static int channel_lua_close(lua_State *L)
 	return 0;
 }
 
+/* c:release() -> its descriptor, which is not closed with it | nil */
+static int channel_lua_release(lua_State *L)
+{
+	struct channel **object = luaL_checkudata(L, 1, CHANNEL);
+	struct channel *channel = *object;
+
+	if (!channel)
+		return 0;
+	lua_pushinteger(L, channel->fd);
+	channel->fd = -1;
+	channel_close(channel);
+	return 1;
+}
+
 int luaopen_srt_c_channel(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "send", channel_lua_send },
+		{ "release", channel_lua_release },
 		{ "close", channel_lua_close },
 		{ NULL, NULL },
 	};

@@ -3,7 +3,11 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "lua/api.h"
@@ -49,6 +53,23 @@ static int interrupt_lua_watch(lua_State *L)
 	return 1;
 }
 
+/* wait() -> is there input, or its end? false: it was interrupted first */
+static int interrupt_lua_wait(lua_State *L)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	sigset_t interrupts, before;
+	bool ready;
+
+	/* It comes within ppoll() or not at all, so none is missed. */
+	sigemptyset(&interrupts);
+	sigaddset(&interrupts, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &interrupts, &before);
+	ready = !interrupt.came && ppoll(&input, 1, NULL, &before) > 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	lua_pushboolean(L, ready);
+	return 1;
+}
+
 /* taken() -> did it come since this was asked last? */
 static int interrupt_lua_taken(lua_State *L)
 {
@@ -61,6 +82,7 @@ int luaopen_srt_c_interrupt(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "taken", interrupt_lua_taken },
+		{ "wait", interrupt_lua_wait },
 		{ "watch", interrupt_lua_watch },
 		{ NULL, NULL },
 	};

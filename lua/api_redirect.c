@@ -77,14 +77,33 @@ static void on_led(void *context, int error)
 	proxy_led(resolving->proxy, error);
 }
 
+/* Protected: (resolving): whoever has the sandbox is told, and led() comes */
+static int prepare_lua(lua_State *L)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
+	lua_rawgetp(L, -1, lua_touserdata(L, 1));
+	lua_getiuservalue(L, -1, 2);
+	lua_call(L, 0, 0); /* protected */
+	return 0;
+}
+
 static void on_prepare(void *context)
 {
 	struct resolving *resolving = context;
+	lua_State *L = resolving->L;
+	int top = lua_gettop(L);
 
-	if (resolving->sandbox)
+	if (resolving->sandbox) {
 		sandbox_lead(resolving->sandbox, on_led, resolving);
-	else
-		proxy_led(resolving->proxy, 0);
+		return;
+	}
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, prepare_lua);
+	lua_pushlightuserdata(L, resolving);
+	/* Where it fails names are never answered. */
+	(void)lua_pcall(L, 1, 0, 0);
+	lua_settop(L, top);
 }
 
 static bool on_origin(void *context, const struct sockaddr *peer,
@@ -100,12 +119,14 @@ static bool on_origin(void *context, const struct sockaddr *peer,
 }
 
 /*
- * resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message. Without a
- * sandbox (nil) it is another process's, which redirects from the start.
+ * resolve(sandbox, proxy, fd, v4, v6, refuse) -> true | nil, message. Of
+ * another process's sandbox there is a function instead, called when it is to
+ * redirect; then led() has to follow.
  */
 static int redirect_lua_resolve(lua_State *L)
 {
-	struct sandbox *sandbox = lua_isnil(L, 1) ? NULL : api_sandbox(L, 1);
+	struct sandbox *sandbox =
+		lua_isfunction(L, 1) ? NULL : api_sandbox(L, 1);
 	struct proxy *proxy = api_proxy(L, 2);
 	int fd = (int)luaL_checkinteger(L, 3);
 	struct proxy_resolver with = { .refuse = on_refuse,
@@ -116,12 +137,14 @@ static int redirect_lua_resolve(lua_State *L)
 	struct resolving *resolving;
 
 	luaL_checktype(L, 6, LUA_TFUNCTION);
-	resolving = lua_newuserdatauv(L, sizeof(*resolving), 1);
+	resolving = lua_newuserdatauv(L, sizeof(*resolving), 2);
 	*resolving = (struct resolving){ .sandbox = sandbox,
 					 .proxy = proxy,
 					 .finder = api_proxy_finder(L, 2) };
 	lua_pushvalue(L, 6);
 	lua_setiuservalue(L, -2, 1);
+	lua_pushvalue(L, 1);
+	lua_setiuservalue(L, -2, 2);
 	api_proxy_keep(L, 2, -1);
 	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
 	lua_pushvalue(L, -2);
@@ -130,6 +153,60 @@ static int redirect_lua_resolve(lua_State *L)
 	resolving->L = lua_tothread(L, -1);
 	with.context = resolving;
 	return api_done(L, proxy_resolve(proxy, fd, &with));
+}
+
+/* led(proxy, error): another process's sandbox redirects now, or (errno) can't
+ */
+static int redirect_lua_led(lua_State *L)
+{
+	struct proxy *proxy = api_proxy(L, 1);
+
+	proxy_led(proxy, -(int)luaL_checkinteger(L, 2));
+	return 0;
+}
+
+struct leading {
+	lua_State *L; /* the main thread */
+	int fn;
+};
+
+/* Protected: (fn, error) */
+static int leading_lua(lua_State *L)
+{
+	lua_call(L, 1, 0); /* protected */
+	return 0;
+}
+
+static void on_leading(void *context, int error)
+{
+	const struct leading *leading = context;
+	lua_State *L = leading->L;
+	int top = lua_gettop(L);
+
+	if (!lua_checkstack(L, 20))
+		return;
+	lua_pushcfunction(L, leading_lua);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, leading->fn);
+	lua_pushinteger(L, error < 0 ? -error : error);
+	(void)lua_pcall(L, 2, 0, 0);
+	lua_settop(L, top);
+}
+
+/* lead(sandbox, fn): has PID 1 redirect; fn(error), 0 where it does. Once. */
+static int redirect_lua_lead(lua_State *L)
+{
+	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct leading *leading;
+
+	luaL_checktype(L, 2, LUA_TFUNCTION);
+	leading = lua_newuserdatauv(L, sizeof(*leading), 0);
+	(void)luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_pushvalue(L, 2);
+	leading->fn = luaL_ref(L, LUA_REGISTRYINDEX);
+	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+	leading->L = lua_tothread(L, -1);
+	sandbox_lead(sandbox, on_leading, leading);
+	return 0;
 }
 
 static bool on_admit(void *context, const struct sockaddr *peer)
@@ -187,6 +264,8 @@ int luaopen_srt_c_redirect(lua_State *L)
 		{ "streams", redirect_lua_streams },
 		{ "redirected", redirect_lua_redirected },
 		{ "admit", redirect_lua_admit },
+		{ "led", redirect_lua_led },
+		{ "lead", redirect_lua_lead },
 		{ "try", redirect_lua_try },
 		{ NULL, NULL },
 	};

@@ -66,6 +66,17 @@ static int tidy_lua_claim(lua_State *L)
 	return 1;
 }
 
+/* hold(path) -> descriptor: holds what another has made */
+static int tidy_lua_hold(lua_State *L)
+{
+	int fd = state_hold(check_path(L, 1), false);
+
+	if (fd < 0)
+		return api_fail(L, -fd);
+	lua_pushinteger(L, fd);
+	return 1;
+}
+
 static int tidy_lua_close(lua_State *L)
 {
 	close((int)luaL_checkinteger(L, 1));
@@ -148,19 +159,13 @@ static int tidy_lua_open(lua_State *L)
 int luaopen_srt_c_tidy(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "create", tidy_lua_create },
-		{ "claim", tidy_lua_claim },
-		{ "close", tidy_lua_close },
-		{ "unlink", tidy_lua_unlink },
-		{ "mkdir", tidy_lua_mkdir },
-		{ "rmdir", tidy_lua_rmdir },
-		{ "place", tidy_lua_place },
-		{ "tree", tidy_lua_tree },
-		{ "aside", tidy_lua_aside },
-		{ "put", tidy_lua_put },
-		{ "open", tidy_lua_open },
-		{ "replace", tidy_lua_replace },
-		{ NULL, NULL },
+		{ "create", tidy_lua_create }, { "claim", tidy_lua_claim },
+		{ "close", tidy_lua_close },   { "unlink", tidy_lua_unlink },
+		{ "mkdir", tidy_lua_mkdir },   { "rmdir", tidy_lua_rmdir },
+		{ "place", tidy_lua_place },   { "tree", tidy_lua_tree },
+		{ "aside", tidy_lua_aside },   { "put", tidy_lua_put },
+		{ "open", tidy_lua_open },     { "replace", tidy_lua_replace },
+		{ "hold", tidy_lua_hold },     { NULL, NULL },
 	};
 
 	luaL_newlib(L, functions);

@@ -28,6 +28,7 @@ enum {
 	MEMORY_MAX = 64 << 20,
 	LOCK_TRIES = 100,
 	LOCK_PAUSE_NS = 20000000,
+	PATIENCE_MS = 30000,
 };
 
 /* Of Linux 6.5. */
@@ -269,6 +270,18 @@ static int channel_lua_connect(lua_State *L)
 	return 3;
 }
 
+/* A channel had it and left it non-blocking. Return: is it worth a new try? */
+static bool wait_for(int fd, short events)
+{
+	struct pollfd one = { .fd = fd, .events = events };
+	int count;
+
+	do {
+		count = poll(&one, 1, PATIENCE_MS);
+	} while (count < 0 && errno == EINTR);
+	return count > 0;
+}
+
 /* say(fd, text[, fds]) -> true | nil, message, name: waits until all is sent */
 static int channel_lua_say(lua_State *L)
 {
@@ -279,6 +292,8 @@ static int channel_lua_say(lua_State *L)
 	while (size) {
 		ssize_t sent = channel_send(fd, text, size, fds, count, 0);
 
+		if (sent == -EAGAIN && wait_for(fd, POLLOUT))
+			continue;
 		if (sent < 0)
 			return api_fail(L, (int)-sent);
 		text += sent;
@@ -297,6 +312,10 @@ static int channel_lua_hear(lua_State *L)
 	size_t count = SYS_MAX_FDS;
 	ssize_t size = sys_receive(fd, data, sizeof(data), fds, &count);
 
+	if (size == -EAGAIN && wait_for(fd, POLLIN)) {
+		count = SYS_MAX_FDS;
+		size = sys_receive(fd, data, sizeof(data), fds, &count);
+	}
 	if (size < 0)
 		return api_fail(L, (int)-size);
 	lua_pushlstring(L, data, (size_t)size);

@@ -150,6 +150,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.guard", luaopen_srt_c_guard);
 	preload(L, "srt.c.watch", luaopen_srt_c_watch);
 	preload(L, "srt.c.tidy", luaopen_srt_c_tidy);
+	preload(L, "srt.c.screen", luaopen_srt_c_screen);
 	preload(L, "srt.c.secret", luaopen_srt_c_secret);
 	preload(L, "srt.c.journal", luaopen_srt_c_journal);
 	preload(L, "srt.c.task", luaopen_srt_c_task);

@@ -268,6 +268,14 @@ void plan_read_guard(struct plan_reader *r, int index,
 				  sizeof(*guard->names), &guard->name_count);
 }
 
+static void read_area(struct plan_reader *r, int index, struct area_table *area)
+{
+	area->on = true;
+	area->reads = flag_at(r, index, "reads");
+	area->tops = strings_field(r, index, "tops", &area->top_count);
+	area->held = strings_field(r, index, "held", &area->held_count);
+}
+
 static void read_socket_glob(struct plan_reader *r, int index, void *out)
 {
 	struct socket_glob *glob = out;
@@ -385,6 +393,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 				   sizeof(*plan->rules), &plan->rule_count);
 	if (lua_getfield(L, index, "guard") != LUA_TNIL)
 		plan_read_guard(r, lua_gettop(L), &plan->guard);
+	lua_pop(L, 1);
+	if (lua_getfield(L, index, "area") != LUA_TNIL)
+		read_area(r, lua_gettop(L), &plan->area);
 	lua_pop(L, 1);
 	if (lua_getfield(L, index, "sockets") != LUA_TNIL)
 		plan_read_sockets(r, lua_gettop(L), &plan->sockets);

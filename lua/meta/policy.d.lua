@@ -12,14 +12,14 @@
 ---A policy; all of it may be left out.
 ---@class srt.Policy
 ---@field ["$schema"] string|nil no effect here: it is for editors; Where the JSON Schema of this file is.
----@field allowAppleEvents boolean|nil no effect here: it is for macOS only; Apple events.
+---@field allowAppleEvents boolean|nil no effect here: it is for macOS only; Lets the command send Apple events.
 ---@field allowNestedUserNamespaces boolean|nil Lets the command make user namespaces.
 ---@field allowPty boolean|nil Pseudo-terminals; on Linux they always work.
 ---@field backend "auto"|"namespaces"|"bwrap"|"landlock"|"seatbelt"|"windows"|nil How the policy is enforced.
 ---@field bwrapPath string|nil The program of backend = "bwrap": an absolute path; else the first bwrap on PATH.
 ---@field credentials srt.Policy.credentials|nil Credentials that are hidden or masked.
 ---@field enableWeakerNestedSandbox boolean|nil Where namespaces can't be had, takes a backend that holds less.
----@field enableWeakerNetworkIsolation boolean|nil no effect here: it is for macOS only; trustd.
+---@field enableWeakerNetworkIsolation boolean|nil no effect here: it is for macOS only; Lets the command ask trustd.
 ---@field env srt.Policy.env|nil The environment of the command.
 ---@field extends (string|srt.Policy)[]|nil Ready-made policies to start from: names or tables.
 ---@field filesystem srt.Policy.filesystem|nil What the command may read and write.
@@ -42,8 +42,8 @@
 ---@class srt.Policy.credentials
 ---@field allowPlaintextInject boolean|nil Puts values into plain HTTP too.
 ---@field awsPairs srt.Policy.credentials.awsPairs[]|nil Masked variables that form an AWS key.
----@field envVars srt.Policy.credentials.envVars[]|nil In the environment.
----@field files srt.Policy.credentials.files[]|nil In files.
+---@field envVars srt.Policy.credentials.envVars[]|nil Variables that are hidden or masked.
+---@field files srt.Policy.credentials.files[]|nil Files that are hidden or masked.
 ---@field sigv4 srt.Policy.credentials.sigv4|nil AWS signatures that can't be made again.
 
 ---Masked variables that form an AWS key.
@@ -52,7 +52,7 @@
 ---@field secretAccessKeyVar string|nil 
 ---@field sessionTokenVar string|nil 
 
----In the environment.
+---Variables that are hidden or masked.
 ---@class srt.Policy.credentials.envVars
 ---@field decode "jwt"|nil How it is encoded.
 ---@field extract string|nil What part is secret.
@@ -64,7 +64,7 @@
 ---@field onExtractNoMatch "warn"|"deny"|"error"|nil When nothing matches.
 ---@field path string|nil The file.
 
----In files.
+---Files that are hidden or masked.
 ---@class srt.Policy.credentials.files
 ---@field decode "jwt"|nil How it is encoded.
 ---@field extract string|nil What part is secret.
@@ -78,9 +78,9 @@
 
 ---AWS signatures that can't be made again.
 ---@class srt.Policy.credentials.sigv4
----@field presigned "deny"|"passthrough"|nil What happens to such requests.
----@field sigv4a "deny"|"passthrough"|nil What happens to such requests.
----@field streaming "deny"|"passthrough"|nil What happens to such requests.
+---@field presigned "deny"|"passthrough"|nil What happens to requests that are signed so.
+---@field sigv4a "deny"|"passthrough"|nil What happens to requests that are signed so.
+---@field streaming "deny"|"passthrough"|nil What happens to requests that are signed so.
 
 ---The environment of the command.
 ---@class srt.Policy.env
@@ -136,7 +136,7 @@
 ---@field allowAllDomains boolean|nil Allows every host that is not denied.
 ---@field allowAllUnixSockets boolean|nil Lets Unix sockets be made and connected without asking.
 ---@field allowLocalBinding boolean|nil Has no effect on Linux.
----@field allowMachLookup string[]|nil no effect here: it is for macOS only; Mach services.
+---@field allowMachLookup string[]|nil no effect here: it is for macOS only; Mach services that may be looked up.
 ---@field allowPlaintextHeaderSet boolean|nil Lets filterRequest set credentials on plain HTTP.
 ---@field allowUnixSockets (string|srt.Path)[]|nil Unix sockets that may be connected to, by path.
 ---@field allowedDomains string[]|nil Hosts that may be reached.
@@ -188,13 +188,13 @@
 
 ---Windows.
 ---@class srt.Policy.windows
----@field backend string|nil no effect here: only the windows backend reads it; Its backend.
+---@field backend string|nil no effect here: only the windows backend reads it; A key of srt's settings.
 ---@field proxyPortRange integer[]|nil no effect here: only the windows backend reads it; Lowest and highest port.
----@field sandboxUser string|nil no effect here: only the windows backend reads it; Account of the command.
+---@field sandboxUser string|nil no effect here: only the windows backend reads it; Account that the command runs as.
 ---@field srtWin srt.Policy.windows.srtWin|nil no effect here: only the windows backend reads it; Its helper.
 ---@field sublayerGuid string|nil no effect here: only the windows backend reads it; WFP sublayer.
 ---@field wfpSublayerGuid string|nil no effect here: only the windows backend reads it; Old name.
 
 ---Its helper.
 ---@class srt.Policy.windows.srtWin
----@field path string|nil no effect here: only the windows backend reads it; The program.
+---@field path string|nil no effect here: only the windows backend reads it; Path of srt-win.exe.

@@ -20,11 +20,11 @@
 
 ---A connection that no list decides.
 ---@class srt.Conn
----@field host string
+---@field host string as the client named it, in its one form
 ---@field port integer
 ---@field protocol "http"|"connect"|"socks5"|"socks4a"|"transparent"
----@field command string|nil
----@field commandId string|nil
+---@field command string|nil of run --command-text; else the command's arguments
+---@field commandId string|nil of run --command-id
 ---@field process srt.Process|nil
 
 ---What was denied, as onViolation gets it.
@@ -54,12 +54,12 @@
 ---@field scheme string
 ---@field host string
 ---@field port integer
----@field path string
----@field query string|nil
----@field url string
+---@field path string before the "?"
+---@field query string|nil behind it
+---@field url string scheme, host, port, path and query
 ---@field target string as spelled on the wire
 ---@field headers srt.Headers
----@field sni string|nil
+---@field sni string|nil the server name of TLS
 ---@field process srt.Process|nil
 ---@field conn srt.Conn|nil
 local request = {}
@@ -111,15 +111,19 @@ function response:body(max) end
 
 srt = {}
 
+---The system that srt-lua runs on.
 ---@type "linux"|"macos"|"windows"
 srt.platform = "linux"
 ---The real folder of the policy.
 ---@type string
 srt.here = ""
+---The working directory, in which the command starts.
 ---@type string
 srt.cwd = ""
+---The home directory, which "~" means.
 ---@type string|nil
 srt.home = ""
+---The user's name.
 ---@type string|nil
 srt.user = ""
 ---The environment of srt-lua, read-only.
@@ -134,6 +138,7 @@ srt.state = {}
 ---@return boolean
 function srt.exists(path) end
 
+---While the policy is loaded only. Is there a directory?
 ---@param path string
 ---@return boolean
 function srt.isdir(path) end
@@ -207,6 +212,7 @@ function srt.ask(text, options) end
 ---@type table<string, srt.Secret>
 srt.secret = {}
 
+---SHA-256.
 ---@param text string|srt.Secret
 ---@return string|srt.Secret hex
 function srt.sha256(text) end
@@ -226,6 +232,7 @@ function srt.hmac(key, text) end
 ---@field status integer|nil of a response
 ---@field session boolean|nil of decideOpen: that path and mode are not asked about again
 
+---As true; of a filter with what is to be changed on the way.
 ---@param edits srt.Edits|nil
 ---@return srt.Answer
 function srt.allow(edits) end
@@ -236,6 +243,7 @@ function srt.allow(edits) end
 ---@field headers table<string, string>|nil
 ---@field body string|nil
 
+---As false, with a reason, and of a filter with what the client gets.
 ---@param denial srt.Denial|string|nil a string is the reason
 ---@return srt.Answer
 function srt.deny(denial) end
@@ -245,6 +253,7 @@ function srt.deny(denial) end
 ---@field headers table<string, string>|nil
 ---@field body string|nil
 
+---Of a filter: the proxy answers so itself; the server is not asked, or its answer is dropped.
 ---@param reply srt.Reply
 ---@return srt.Answer
 function srt.respond(reply) end

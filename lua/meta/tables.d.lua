@@ -5,10 +5,12 @@
 
 srt.base64 = {}
 
+---In base64, with padding.
 ---@param bytes string|srt.Secret
 ---@return string|srt.Secret
 function srt.base64.encode(bytes) end
 
+---What is in base64; without its padding that is an error.
 ---@param text string
 ---@return string|nil bytes
 ---@return string|nil message
@@ -32,6 +34,7 @@ srt.json = {}
 ---@type any
 srt.json.null = nil
 
+---What a text in JSON says.
 ---@param text string
 ---@return any value
 ---@return string|nil message
@@ -44,15 +47,19 @@ function srt.json.encode(value) end
 
 srt.log = {}
 
+---A line on standard error, marked "debug".
 ---@param ... any
 function srt.log.debug(...) end
 
+---A line on standard error.
 ---@param ... any
 function srt.log.info(...) end
 
+---A line on standard error, marked "warn".
 ---@param ... any
 function srt.log.warn(...) end
 
+---A line on standard error, marked "error"; it changes no decision.
 ---@param ... any
 function srt.log.error(...) end
 
@@ -73,10 +80,12 @@ srt.url = {}
 ---@return string|nil message
 function srt.url.parse(text) end
 
+---Percent-encodes all but letters, digits and -._~.
 ---@param text string
 ---@return string
 function srt.url.encode(text) end
 
+---Undoes percent-encoding; "+" stays.
 ---@param text string
 ---@return string|nil
 ---@return string|nil message

@@ -146,7 +146,13 @@ function aftermath.finish(record, rules)
   if record.masks and record.masks:find("/srt%-lua%-%x+%.masks$") then tidy.tree(record.masks) end
   if record.bases[1] then
     self.rules = rules or require("srt.decide_path").restore(record.lists)
-    local ok, message = pcall(inspect, self)
+    -- Without rules nobody waits for it.
+    local ok, message
+    if rules then
+      ok, message = pcall(require("srt.patience").with, "looking at what the command has left", inspect, self)
+    else
+      ok, message = pcall(inspect, self)
+    end
     if not ok then self:say("what the command has left can't be looked at: " .. tostring(message)) end
   end
   return self.lines, self.denied

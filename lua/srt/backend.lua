@@ -71,6 +71,24 @@ function backend.lacks(plan)
   return plan.backend ~= "namespaces" and require("backends." .. plan.backend).lacks(plan) or {}
 end
 
+--- What a run of a policy here will say of its backend, where that is not namespaces, or may not be.
+---@param loaded table of srt.session, with the decisions
+---@param facts table of srt.session
+---@return string[] lines
+---@return string? problem why nothing will be run
+function backend.foretold(loaded, facts)
+  local profile = loaded.profile
+  local perhaps = profile.backend == "auto" and profile.weaker
+  local name = perhaps and "landlock" or profile.backend
+  if name ~= "landlock" and name ~= "bwrap" then return {} end
+  local plan, problem = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
+    features = facts.features, identity = require("srt.c.sandbox").identity(),
+    binary = require("srt.c.sys").realpath("/proc/self/exe"),
+    files = profile.network.tls and require("srt.trust").planned() or nil })
+  if not plan then return perhaps and { "where namespaces can't be had nothing is run: " .. problem } or {}, problem end
+  return backend.told(plan, perhaps and "where namespaces can't be had")
+end
+
 --- What a user has to know of a plan that is not namespaces.
 ---@param plan table
 ---@param why string? why it was not namespaces

@@ -7,6 +7,7 @@ local completion = {}
 local VALUES = {
   ["--report"] = { "text", "json", "none" },
   ["--fail-on"] = { "error", "warning", "note" },
+  ["--protocol"] = { "connect", "http", "socks5", "socks4a", "transparent" },
 }
 
 -- What words of a usage line stand for.
@@ -17,7 +18,11 @@ local KINDS = { POLICY = "policy", SETTINGS = "file", FILE = "file", PATH = "fil
 ---@param kind string
 ---@return string[]|nil
 function completion.words(kind)
-  if kind == "action" then return require("srt.judge").actions() end
+  if kind == "action" then
+    local list = require("srt.judge").actions()
+    list[#list + 1] = "request"
+    return list
+  end
   return kind == "shell" and { "bash", "zsh", "fish" } or nil
 end
 
@@ -45,6 +50,8 @@ local function kind_of(command, name, argument)
 end
 
 local function add(command, text, doc)
+  -- A short name before a long one takes what that takes.
+  text = text:gsub("(%-%w), (%-%-%w[%w-]*)( %S[^,]*)", "%1%3, %2%3")
   for part in (text .. ", "):gmatch("(.-), ") do
     local name, argument = part:match("^(%-%-?%w[%w-]*)%s*(.*)$")
     local known = name and command.known[name]

@@ -42,6 +42,19 @@ function denials.decided(question, decision)
   return event_of(decision.fault and "callback" or of, target, decision, process)
 end
 
+---Of what was let through, or answered by the policy: for the log of decisions.
+---@param question table of srt.c.proxy
+---@param decision table
+---@return table event
+function denials.allowed(question, decision)
+  local kind = question.kind
+  local process = question.process and require("srt.c.process").of(question.process)
+  local event = event_of(kind, kind == "connect" and spelled.target(decision.host, decision.port)
+    or request_text(question, decision), decision, process)
+  event.decision, event.advice, event.status = decision.action, nil, question.status or decision.status
+  return event
+end
+
 ---Of a name that the resolver inside was asked for.
 ---@param name string
 ---@param decision table

@@ -95,8 +95,10 @@ end
 ---Serves what PID 1 of the command's sandbox listens at.
 ---@param message {which: integer[], pid: integer, last: boolean}
 ---@param fds integer[] taken over
+---@param lead fun() asks srt-lua exec to redirect who ignores proxies
 ---@return string|nil problem
-function Joined:listen(message, fds)
+function Joined:listen(message, fds, lead)
+  self.lead = lead
   local free = not self.listens
   for _, at in ipairs(message.which) do
     free = free and math.type(at) == "integer" and self.plan.listen[at] ~= nil and not self.listeners[at]
@@ -111,9 +113,13 @@ function Joined:listen(message, fds)
   self.listens = true
   for i = 1, #self.plan.listen do self.listeners[i] = self.listeners[i] or -1 end
   local ok, why = require("srt.serve").listen(self.proxy, self.live, self.loaded, self.plan, self.listeners,
-    { pid = message.pid }, self.reporter)
+    { pid = message.pid, sandbox = function() self.lead() end }, self.reporter)
   return not ok and why or nil
 end
+
+---It redirects now, or can't.
+---@param error integer errno or 0
+function Joined:led(error) require("srt.c.redirect").led(self.proxy, error) end
 
 ---Hears what the agent inside observes.
 ---@param fds integer[] taken over: its socket, and the tree that files are granted from

@@ -63,7 +63,8 @@ end
 ---@return table as JSON has it
 function json_schema.of()
   local out = object(schema.root.fields, { ["$schema"] = "http://json-schema.org/draft-07/schema#",
-    title = "Settings of srt-lua", description = "A policy of srt-lua as JSON; man srt-lua tells what the keys mean." })
+    title = "Settings of srt-lua",
+    description = "A policy of srt-lua as JSON; man srt-lua-policy tells what the keys mean." })
   out.properties.extends.items = { anyOf = { { type = "string" }, { ["$ref"] = "#" } } }
   return out
 end

@@ -188,6 +188,8 @@ function Judge:ask(action, path, other)
   local known = ACTIONS[action]
   local name = known.dots ~= nil and known.ask ~= names.link
   local found, to = self.view:walk(path, known.follow or false, name), nil
+  local bare = self.bare
+  if found.own and bare then return bare:own(action, found) end
   if found.own then return allow(found, OWN, nil, "nothing of the host's shows there") end
   if found.code and not (found.missing and known.dots) then return lost(self, found, known) end
   if known.two and not (known.ask == names.link and found.missing) then
@@ -196,15 +198,17 @@ function Judge:ask(action, path, other)
     if to.code and not to.missing then return lost(self, to, known) end
   end
   if name and found.dots or to and to.dots then return no_name(self, known, found, to) end
-  return meet_host(self, known, known.ask(self, found, to))
+  local got = meet_host(self, known, known.ask(self, found, to))
+  return bare and bare:meet(action, got, found, to) or got
 end
 
 --- A judge of what rules and a plan come to.
 ---@param rules table from srt.decide_path
----@param plan table from backends.namespaces, for the same rules
+---@param plan table from a backend, for the same rules
 ---@return table judge with :ask
 function judge.new(rules, plan)
-  return setmetatable({ rules = rules, plan = plan, view = require("srt.view").new(plan) }, Judge)
+  local bare = plan.backend == "landlock" and require("srt.judge_landlock").new(rules, plan) or nil
+  return setmetatable({ rules = rules, plan = plan, bare = bare, view = require("srt.view").new(plan) }, Judge)
 end
 
 return judge

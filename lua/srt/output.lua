@@ -32,13 +32,14 @@ end
 ---@param path string of output.place
 ---@param text string
 ---@param force boolean|nil
+---@param mode integer|nil where others may not read it
 ---@return boolean|nil ok
 ---@return string|nil reason
 ---@return string|nil code "EEXIST" where it came to be meanwhile
-function output.put(path, text, force)
+function output.put(path, text, force, mode)
   local tidy = require "srt.c.tidy"
   if force and sys.lstat(path) then tidy.unlink(path) end
-  return tidy.put(path, text, MODE)
+  return tidy.put(path, text, mode or MODE)
 end
 
 return output

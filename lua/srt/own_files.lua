@@ -6,12 +6,14 @@ local function entry(path, what)
   return { given = path, path = path, literal = true, builtin = what, origin = { key = ("(%s)"):format(what) } }
 end
 
----@param ctx table {policyFiles, stateFolders, reportFile, hide} absolute paths
+---@param ctx table {policyFiles, stateFolders, reportFiles, hide} absolute paths
 ---@param out table filesystem of the profile: denyWrite and hidden grow
 function own_files.protect(ctx, out)
   local lstat = require("srt.c.sys").lstat
   for _, file in ipairs(ctx.policyFiles or {}) do out.denyWrite[#out.denyWrite + 1] = entry(file, "policy file") end
-  if ctx.reportFile then out.denyWrite[#out.denyWrite + 1] = entry(ctx.reportFile, "file of violations") end
+  for _, file in ipairs(ctx.reportFiles or {}) do
+    out.denyWrite[#out.denyWrite + 1] = entry(file, "file of violations")
+  end
   if ctx.hide then out.hidden[#out.hidden + 1] = entry(ctx.hide, "socket of the session") end
   for _, folder in ipairs(ctx.stateFolders or {}) do
     local sockets = require("srt.session_place").folder(folder)

@@ -154,7 +154,7 @@ local function network(self, values)
   out.enabled = self.ctx.live ~= nil or #out.allowed > 0 or (asks and not out.strict) or false
   require("srt.ways").resolve(self, values, out, rules)
   out.transparent = require("srt.transparent").resolve(out, scalar(values, "network.transparent"), asks)
-  if self.ctx.live and out.transparent then out.transparent.eager = true end
+  if self.ctx.live == true and out.transparent then out.transparent.eager = true end
   return out
 end
 
@@ -253,7 +253,7 @@ end
 ---Resolves a policy. Keys that can't be enforced yet are errors, unless ctx.lint asks to see them in
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
----@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFile = absolute paths, lint = bool,
+---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFiles = absolute paths, lint = bool,
 --- prompt = bool, live = true for what may be replaced while a command runs, "update" for what replaces it, uid}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}

@@ -11,11 +11,16 @@ local provenance = {}
 
 local ENV = { "set", "unset", "pass" }
 
--- A list tells where its entries come from by itself.
+-- Of other lists each entry is shown with its place by itself.
+local LISTS = { ["filesystem.protect"] = true, ["git.safeDirectories"] = true, ["network.stripResponseHeaders"] = true }
+
 local function settings(values)
   local out = {}
   for _, key in ipairs(tables.keys(values)) do
     local v = values[key]
+    for _, entry in ipairs(LISTS[key] and v.list or {}) do
+      out[#out + 1] = { key = key, value = entry.value, origin = entry.origin }
+    end
     if v.value ~= nil and type(v.value) ~= "table" then
       local item = { key = key, origin = v.origin }
       if layers.shown(v.node) then item.value = v.value end

@@ -78,6 +78,12 @@ local function ask(self, v, done)
   end)
 end
 
+local function log_of(self)
+  self.log = self.log or require("srt.decision_log").new { path = self.logPath, folder = self.folder, run = self.run,
+    policy = self.policy, say = self.say }
+  return self.log
+end
+
 local function open(self)
   local path, folder = self.path, self.folder
   local file = path ~= "none" and (path or folder) and require("srt.violation_file").new {
@@ -86,9 +92,10 @@ local function open(self)
     command = self.command, commandId = self.commandId, ignore = self.reports.ignore,
     now = require("srt.c.sys").time,
     ask = function(v, done) ask(self, v, done) end,
-    write = (file or self.also) and function(v)
+    write = function(v)
       if file then file:write(v) end
       if self.also then self.also(v) end
+      log_of(self):write(v)
     end,
   }
   return self.store
@@ -98,6 +105,19 @@ end
 ---@param event table
 function Reporter:add(event)
   return (self.store or open(self)):add(event)
+end
+
+---Is there anybody who is told of what is allowed, too?
+---@return boolean
+function Reporter:listened()
+  return log_of(self):wanted()
+end
+
+---Tells whoever is listening of what is not denied; their number is asked first.
+---@param question table of srt.c.proxy
+---@param decision table
+function Reporter:allowed(question, decision)
+  self.log:write((self.store or open(self)):described(require("srt.denials").allowed(question, decision)))
 end
 
 ---Another policy says what is reported from now on.
@@ -169,7 +189,7 @@ function reporting.new(options, loaded, say)
   if loaded.vault then command = loaded.vault:environment({ "=" .. command })[1]:sub(2) end
   return setmetatable({ reports = loaded.profile.reports, box = loaded.box, policy = loaded.policy, say = say,
     command = command, commandId = options.commandId, how = options.report, annotate = options.annotate,
-    path = options.violations, failed = {} }, Reporter)
+    path = options.violations, logPath = options.log, failed = {} }, Reporter)
 end
 
 return reporting

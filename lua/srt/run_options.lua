@@ -19,6 +19,8 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   --violations FILE
                  append what was denied to FILE, or nowhere (none); else to the file that
                  srt-lua violations shows
+  --log FILE     append all that the network's rules decide to FILE, allowed or denied, and what else
+                 is denied; srt-lua report makes a web page of it
   --annotate     at the end, print what was denied in a <sandbox_violations> block
   --command-id ID, --command-text TEXT
                  what violations of this command are found by, and reported under
@@ -73,6 +75,7 @@ local VALUED = {
     return message
   end,
   ["--violations"] = function(options, value) options.violations = value end,
+  ["--log"] = function(options, value) options.log = value end,
   ["--command-id"] = function(options, value) options.commandId = value end,
   ["--command-text"] = function(options, value) options.commandText = value end,
 }

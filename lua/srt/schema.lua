@@ -102,7 +102,7 @@ local network = section("Which destinations are reached, and who decides.", {
   allowAllUnixSockets = flag("Lets Unix sockets be made and connected without asking."),
   allowLocalBinding = flag("Has no effect on Linux.", { warn = "has no effect on Linux: the command has a network "
     .. "of its own, where it may listen on any port" }),
-  allowMachLookup = elsewhere(list("string", "Mach services."), MACOS),
+  allowMachLookup = elsewhere(list("string", "Mach services that may be looked up."), MACOS),
   publishPorts = list("published", "Ports inside that the host may reach."),
   transparent = flag("Serves programs that ignore proxy variables; by default where the kernel can."),
   tlsTerminate = tls_terminate,
@@ -135,10 +135,11 @@ local SOURCE = {
   decode = node("enum", "How it is encoded.", { values = { "jwt" } }), maskClaims = list("string", "Claims to mask."),
   maskDuplicates = node("boolean", "Masks repetitions too."),
 }
-local SIGV4 = node("enum", "What happens to such requests.", { values = { "deny", "passthrough" } })
+local SIGV4 = node("enum", "What happens to requests that are signed so.", { values = { "deny", "passthrough" } })
 
 local credentials = section("Credentials that are hidden or masked.", {
-  envVars = list(record(SOURCE), "In the environment."), files = list(record(SOURCE), "In files."),
+  envVars = list(record(SOURCE), "Variables that are hidden or masked."),
+  files = list(record(SOURCE), "Files that are hidden or masked."),
   allowPlaintextInject = flag("Puts values into plain HTTP too."),
   awsPairs = list(record({ accessKeyIdVar = node("name"), secretAccessKeyVar = node("name"),
     sessionTokenVar = node("name") }), "Masked variables that form an AWS key."),
@@ -200,8 +201,8 @@ schema.root = section("A policy.", {
   strict = flag("Refuses to run where anything of the policy can't be held."),
   enableWeakerNestedSandbox = flag("Where namespaces can't be had, takes a backend that holds less."),
   allowNestedUserNamespaces = flag("Lets the command make user namespaces."),
-  enableWeakerNetworkIsolation = elsewhere(flag("trustd."), MACOS),
-  allowAppleEvents = elsewhere(flag("Apple events."), MACOS),
+  enableWeakerNetworkIsolation = elsewhere(flag("Lets the command ask trustd."), MACOS),
+  allowAppleEvents = elsewhere(flag("Lets the command send Apple events."), MACOS),
   allowPty = flag("Pseudo-terminals; on Linux they always work."),
   git = section("git.", {
     safeDirectories = list("string", "Directories that git trusts, with all below, whoever owns them; \"*\" for all."),
@@ -209,9 +210,9 @@ schema.root = section("A policy.", {
   bwrapPath = node("string", "The program of backend = \"bwrap\": an absolute path; else the first bwrap on PATH."),
   windows = elsewhere(section("Windows.", {
     proxyPortRange = list(PORT, "Lowest and highest port."), sublayerGuid = node("string", "WFP sublayer."),
-    sandboxUser = node("string", "Account of the command."), wfpSublayerGuid = node("string", "Old name."),
-    backend = node("string", "Its backend."),
-    srtWin = section("Its helper.", { path = node("string", "The program.") }),
+    sandboxUser = node("string", "Account that the command runs as."), wfpSublayerGuid = node("string", "Old name."),
+    backend = node("string", "A key of srt's settings."),
+    srtWin = section("Its helper.", { path = node("string", "Path of srt-win.exe.") }),
   }), "only the windows backend reads it"),
   backend = node("enum", "How the policy is enforced.", { default = "auto",
     values = { "auto", "namespaces", "bwrap", "landlock", "seatbelt", "windows" } }),

@@ -13,15 +13,6 @@ Reader.__index = Reader
 
 local MOST = 65536 -- bytes of a line: what is longer is dropped
 
---- The arguments of `log` for a run.
----@param tag string
----@param style string? "ndjson" (the default) or "compact"
----@return string[]
-function seatbelt_log.argv(tag, style)
-  return { "/usr/bin/log", "stream", "--style", style or "ndjson", "--predicate",
-    ('sender == "Sandbox" AND eventMessage ENDSWITH "%s"'):format(tag) }
-end
-
 -- What an operation is an attempt at; else the system's.
 local KINDS = {
   { "^file%-write", "write" }, { "^file%-link$", "write" },

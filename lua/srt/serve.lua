@@ -46,7 +46,11 @@ function serve.open(loaded, sandbox, say, asSrt, reporter, login)
     local decision = live:decide(question)
     if held then decision = held(decision) end
     if learner then learner:decided(question, decision) end
-    if decision.action == "deny" or decision.detail then reporter:decided(question, decision) end
+    if decision.action == "deny" or decision.detail then
+      reporter:decided(question, decision)
+    elseif reporter:listened() then
+      reporter:allowed(question, decision)
+    end
     if say then
       say(line_of(question, decision))
       if decision.detail then say(decision.detail) end
@@ -87,7 +91,8 @@ end
 ---@param loaded srt.session
 ---@param plan table
 ---@param listeners integer[] of the sandbox; those that are taken over are -1 then
----@param from {sandbox: userdata?, pid: integer?} the sandbox; or of another process's, what is known of it
+---@param from {sandbox: userdata|function, pid: integer?} the sandbox; or of another process's, what
+--- srt.c.redirect.resolve and srt.c.process.find take for it
 ---@param reporter table
 ---@return boolean? ok
 ---@return string? message
@@ -100,7 +105,7 @@ function serve.listen(proxy, live, loaded, plan, listeners, from, reporter)
       -- Only where this machine has no IPv6, or can't tell who has a socket.
       ok = point.owners or point.address:find(":", 1, true)
     elseif point.purpose == "owners" then
-      require("srt.c.process").find(proxy, from.sandbox or from.pid, fd)
+      require("srt.c.process").find(proxy, from.pid or from.sandbox, fd)
       ok = true
     elseif point.purpose == "transparent" or point.purpose == "dns" then
       ok, why = require("srt.transparent").serve(from.sandbox, proxy, point, fd, live, reporter)

@@ -129,14 +129,14 @@ end
 ---@return table[]? problems
 function session.profile(loaded, facts, options)
   return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = loaded.files, stateFolders = facts.state, reportFile = options.reportFile,
+    env = facts.env, policyFiles = loaded.files, stateFolders = facts.state, reportFiles = options.reportFiles,
     hide = options.hide, lint = options.lint, live = options.live, prompt = options.prompt, uid = (sys.ids()) })
 end
 
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFile: string?, hide: string?,
+---@param options {lint: boolean?, prompt: boolean?, live: boolean|string?, reportFiles: string[]?, hide: string?,
 --- learner: table?, given: table?} hide: a path of ours that no command may reach
 --- learner: of srt.learner, it has the policy then; given: {value, places, file, lenient, base, text}, the policy as
 --- srt.policy takes it, and the file it was read from; text: what session.TEXT is, which the value may extend; in both
@@ -174,13 +174,7 @@ function session.resolve(facts, path, options)
   return { profile = profile, box = box, policy = real, files = files, parsed = policy }
 end
 
---- Loads a policy, and makes the decisions on paths that a run needs.
----@param facts table from session.facts
----@param path string as the user gave it
----@param options table of session.resolve, and tempDir
----@return srt.session? session
----@return table[]? problems
-function session.load(facts, path, options)
+local function load(facts, path, options)
   local loaded, problems = session.resolve(facts, path, options)
   if not loaded then return nil, problems end
   local profile, real, learner = loaded.profile, loaded.policy, options.learner
@@ -206,6 +200,17 @@ function session.load(facts, path, options)
   loaded.rules = rules
   if learner then learner:settle(loaded, facts, options.tempDir) end
   return loaded
+end
+
+--- Loads a policy, and makes the decisions on paths that a run needs.
+---@param facts table from session.facts
+---@param path string as the user gave it
+---@param options table of session.resolve, and tempDir
+---@return srt.session? session
+---@return table[]? problems
+function session.load(facts, path, options)
+  return require("srt.patience").with("looking for what the policy's patterns and protected names match", load, facts,
+    path, options)
 end
 
 return session

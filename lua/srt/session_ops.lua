@@ -39,7 +39,7 @@ local function lists_of(message, places)
   if allowed then denied, why = rules_of(message, "deniedDomains", "deny", places) end
   if not denied then return nil, why end
   local compile = require("srt.domain").compile
-  return { rules = allowed, allowed = compile(allowed), denied = compile(denied) }
+  return { rules = allowed, allowed = compile(allowed), denies = denied, denied = compile(denied) }
 end
 
 local function quoted(argv)
@@ -205,10 +205,17 @@ end
 function ops.listeners(server, client, message)
   local sound = client.command and type(message.which) == "table" and math.type(message.pid) == "integer"
   local fds = sound and client:take_fds(#message.which)
-  local problem = not fds and "these are no listeners" or client.command:listen(message, fds)
+  local problem = not fds and "these are no listeners" or client.command:listen(message, fds, function()
+    client:tell { event = "lead" }
+  end)
   if not problem then return end
   server.tell(("%s: %s"):format(client.command and client.command:key() or "?", problem))
   server:drop(client)
+end
+
+function ops.led(server, client, message)
+  if not client.command or math.type(message.error) ~= "integer" then return server:drop(client) end
+  client.command:led(message.error)
 end
 
 function ops.watch(server, client, message)

@@ -11,8 +11,11 @@ local HEAD = [[
 --   srt-lua run %s -- COMMAND  runs COMMAND under it
 --
 -- All may be read but what is hidden; nothing may be written, and no host reached, but what is listed.
--- The policies in extends come with srt-lua; check shows what each of them brings. man srt-lua has all keys.
+-- The policies in extends come with srt-lua; check shows what each of them brings. man srt-lua-policy has all keys.
 ]]
+
+-- It is written beside the policy.
+local EDITOR = { name = ".luarc.json", why = "an editor takes settings and plugins from it" }
 
 local Writer = {}
 Writer.__index = Writer
@@ -46,7 +49,7 @@ function starter.text(project, name)
   self:line(0, "")
   self:line(1, "filesystem = {")
   list(self, 2, "denyRead", project.hidden)
-  list(self, 2, "denyWrite", project.closed)
+  list(self, 2, "denyWrite", table.move(project.closed, 1, #project.closed, 2, { EDITOR }))
   list(self, 2, "allowWrite", {}, '"~/.cache/some-tool", -- besides the working directory')
   self:line(1, "},")
   self:line(0, "")

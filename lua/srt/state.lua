@@ -54,7 +54,12 @@ end
 function state.prepare(folders)
   for _, folder in ipairs(folders) do
     if not state.isOurs(folder) then make(folder) end
-    if state.isOurs(folder) then return end
+    if state.isOurs(folder) then
+      -- What is told there, of other runs too, is hidden from the first command on.
+      local _, told = require("srt.violation_file").path(folder)
+      if not sys.lstat(told) then tidy.mkdir(told) end
+      return
+    end
   end
 end
 
@@ -221,7 +226,10 @@ end
 ---@param folders string[]
 ---@param folder string
 function state.leave(folders, folder)
-  if folder == folders[#folders] then tidy.rmdir(folder) end
+  if folder ~= folders[#folders] then return end
+  local _, told = require("srt.violation_file").path(folder)
+  tidy.rmdir(told)
+  tidy.rmdir(folder)
 end
 
 return state

@@ -159,8 +159,12 @@ function Run:question(what, ...)
   error(answer, 0)
 end
 
-local function add(self, test)
-  self.results[#self.results + 1] = test
+-- What run:all throws when Ctrl-C came.
+test_run.INTERRUPTED = "interrupted"
+
+local function add(self, result)
+  if require("srt.c.interrupt").taken() then error(test_run.INTERRUPTED, 0) end
+  self.results[#self.results + 1] = result
 end
 
 local function run_rows(self)

@@ -60,38 +60,47 @@ function File:write(v)
   if self.over then return end
   local line = violation_file.line(v, self.policy)
   self.written = self.written + #line
-  local ok, message = self.written <= MOST, ("this run has filled %d MiB of it"):format(MOST >> 20)
+  local ok, message = self.written <= self.most,
+    ("this run has filled %d MiB of it"):format(self.most // (1 << 20))
   if ok then ok, message = fresh(self) end
   if ok then ok, message = require("srt.c.journal").append(self.fd, line) end
   if ok then return end
   self.over = true
-  self.say(("warning: %s takes no more violations: %s"):format(self.path, message))
+  self.say(("warning: %s takes no more lines: %s"):format(self.path, message))
+end
+
+---Nothing more is written for now.
+function File:close()
+  if self.fd then require("srt.c.tidy").close(self.fd) end
+  self.fd = nil
 end
 
 ---Makes the file that the user named, so that it can be protected.
+---@param option string "--violations"
 ---@param path string
 ---@param cwd string
 ---@return string|nil path its real one; nil and a message where it can't be used
 ---@return string|boolean plain is it a file that can be protected?
-function violation_file.make(path, cwd)
+function violation_file.make(option, path, cwd)
   local journal, sys = require("srt.c.journal"), require("srt.c.sys")
   if path:sub(1, 1) ~= "/" then path = cwd .. "/" .. path end
   local fd, message, code = journal.open(path, false)
   if not fd then
-    return nil, ("--violations %s: %s"):format(path, code == "EPERM" and "it is no plain file with one name" or message)
+    return nil, ("%s %s: %s"):format(option, path, code == "EPERM" and "it is no plain file with one name" or message)
   end
   local kind = sys.fdinfo(fd).type
   require("srt.c.tidy").close(fd)
   return sys.realpath(path) or path, kind == "file"
 end
 
----@param options {folder: string?, path: string?, policy: string?, say: fun(line: string)} folder: of the state of
---- runs; path: instead of that, the file that the user named
+---@param options {folder: string?, path: string?, name: string?, policy: string?, most: number?,
+--- say: fun(line: string)} folder: of the state of runs; path: instead of that, the file that the user named; name: of
+--- another file of ours in that folder; most: bytes of this run
 ---@return table file
 function violation_file.new(options)
-  local path = options.path or violation_file.path(options.folder)
+  local path = options.path or options.name or violation_file.path(options.folder)
   return setmetatable({ folder = options.folder, path = path, own = not options.path, policy = options.policy,
-    say = options.say, written = 0 }, File)
+    say = options.say, written = 0, most = options.most or MOST }, File)
 end
 
 return violation_file

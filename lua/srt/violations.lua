@@ -124,6 +124,15 @@ function Store:add(event)
   return v
 end
 
+---An event of what was not denied, as a violation is: for the log of decisions. It is not kept.
+---@param event table as of add; decision: "allow" or "respond"
+---@return table
+function Store:described(event)
+  local v = violation_of(self, event)
+  v.decision, v.status = event.decision, event.status
+  return v
+end
+
 ---Adds what nobody is asked about: that somebody who was asked failed.
 ---@param event table as of add
 function Store:note(event)

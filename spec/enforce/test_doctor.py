@@ -2,12 +2,16 @@
 """doctor says what run does: in each world both are asked, and doctor names what is in the way."""
 import json
 import os
+import pathlib
 import pty
+import shutil
 import subprocess
 
 import lib
 import restrict
 from lib import BINARY, CONTAINER, as_everyone, as_only
+
+shutil.copy(pathlib.Path(__file__).with_name("rootless.py"), lib.PUBLIC)
 
 
 class Doctor(lib.Case):
@@ -91,6 +95,40 @@ class Doctor(lib.Case):
         self.assertIn("seccomp filter around this process refuses", found["namespaces"]["means"])
         self.assertIn("--security-opt seccomp=unconfined", found["namespaces"]["cure"][0])
         self.assertIn("a Docker container; a seccomp filter is on all", found["container"]["found"])
+
+    WEAKER = "{ enableWeakerNestedSandbox = true, filesystem = { allowWrite = { '.' } } }"
+    # In words of the shell: what is written, what must not be, and what kind of root it is.
+    TRIES = "echo in >f; cat f; echo no >../x; mkdir .git .git/hooks; cat /proc/self/uid_map | wc -l; echo done"
+
+    def run_around(self, around, landlock):
+        done = subprocess.run([*around, BINARY, "run", self.policy(self.WEAKER), "--", "sh", "-c", self.TRIES], cwd=self.w,
+                              env=self.environment(), preexec_fn=self.preexec(), capture_output=True, timeout=60, text=True)
+        self.assertEqual((0, "in\n", "done\n"), (done.returncode, done.stdout[:3], done.stdout[-5:]), done)
+        self.assertEqual(landlock, "the backend is landlock" in done.stderr, done)
+        self.assertFalse(os.path.exists(self.path("x")))
+        self.assertEqual([], self.leftovers())
+
+    def test_privileged(self):
+        """docker run --privileged: all capabilities, no filter, a whole /proc, namespaces of its own."""
+        if os.geteuid() != 0:
+            lib.skip("only for root", allowed=True)
+        around = [lib.need("unshare"), "--mount", "--pid", "--fork", "--mount-proc", "--uts", "--ipc", "--net", "--cgroup"]
+        self.states(self.examined(True, {"container": "docker"}, None, around), namespaces="ok", proc="ok", seccomp="ok",
+                    container="info", policy="ok")
+        self.run_around(around, False)
+
+    @as_everyone
+    def test_rootless(self):
+        """As podman and rootless Docker start it: root of a user namespace, with one id or many, /proc masked or not."""
+        for ids in (0, 65535) if self.user == "root" else (0,):
+            around = ["/usr/bin/python3", os.path.join(lib.PUBLIC, "rootless.py"), str(ids)]
+            self.states(self.examined(True, {"container": "podman"}, None, around + ["0"]), namespaces="ok", proc="ok")
+            self.run_around(around + ["0"], False)
+            found = self.examined(False, {"container": "podman"}, None, around + ["1"])
+            self.states(found, namespaces="ok", proc="bad", container="info")
+            self.assertIn("parts of this /proc are covered", found["proc"]["means"])
+            self.assertIn("unmask=ALL", found["proc"]["cure"][0])
+            self.run_around(around + ["1"], True)
 
     @as_everyone
     def test_no_filters(self):

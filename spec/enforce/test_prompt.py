@@ -99,15 +99,17 @@ class Prompt(lib.Case):
 
     @as_everyone
     def test_a_policy_that_cannot_be_changed(self):
-        text = "local hosts = { 'b.test' }\nreturn { network = { allowedDomains = hosts } }\n"
+        # Behind another entry the call would give one value only.
+        text = "return { network = { allowedDomains = { table.unpack { 'b.test', 'c.test' } } } }\n"
         shown = self.on_terminal(text, (1, 1))
         self.answer(shown, "a\r")
         shown.expect("cannot resolve the host of a.test:1")
         # For this run it holds.
         shown.expect("cannot resolve the host of a.test:1")
-        shown.expect(r"can't be changed \(allowedDomains is no plain table there\); to allow it for good, add \"a\.test:1\"")
+        shown.expect(r"can't be changed \(its lists would not come to just that more\); to allow it for good, add \"a\.test:1\"")
         shown.expect("STATUS=")
         self.assertEqual(text, self.read("policy.lua"))
+        self.assertEqual(["policy.lua"], [name for name in os.listdir(self.dir) if "policy" in name])
 
     @as_everyone
     def test_without_a_terminal(self):

@@ -60,6 +60,26 @@ class Seatbelt(Case):
         self.assertEqual(["/usr/bin/sandbox-exec", "-p", plan["text"]], plan["argv"])
         self.assertIn(plan["tag"], plan["text"])
 
+    def test_a_log_is_read(self):
+        """A recorded `log stream`, with lines of other runs and of no run."""
+        plan = json.loads(self.run_srt(["compile", "--json", self.policy(POLICY)]).out)
+        def line(message, tag):
+            return json.dumps({"eventMessage": "Sandbox: " + message + tag, "processID": 0}) + "\n"
+        log = ("Filtering the log data using \"sender == Sandbox\"\n" + line("cat(7) deny(1) file-read-data /w/.env\n", plan["tag"])
+               + line("cat(7) deny(1) file-read-data /other\n", "srt-lua-0000000000000000")
+               + line("a\x1b[2J(8) deny(1) file-write-create /x\n", plan["tag"]) * 20 + "{broken\n")
+        got = self.run_srt(["violations", "--seatbelt", plan["tag"], "--json"], stdin=log.encode())
+        told = [json.loads(text) for text in got.out.splitlines()]
+        self.assertEqual(("read", "/w/.env", "file-read-data", plan["tag"], {"pid": 7, "exe": "cat"}),
+                         tuple(told[0][key] for key in ("kind", "target", "rule", "command", "process")))
+        self.assertEqual({"write"}, {v["kind"] for v in told[1:]})
+        self.assertEqual(20, sum(v.get("count", 1) for v in told[1:]))
+        got = self.run_srt(["violations", "--seatbelt", plan["tag"]], stdin=log.encode())
+        self.assertIn("read      /w/.env: macOS denied file-read-data", got.out)
+        self.assertNotIn("/other", got.out)
+        self.assertNotIn("\x1b", got.out)
+        self.assertEqual(2, self.run_srt(["violations", "--seatbelt", "x", "--follow"]).code)
+
     @as_everyone
     def test_a_proxy_with_a_token_hears_nobody_without(self):
         text = (ROOT / "backends/namespaces.lua").read_text()

@@ -13,7 +13,7 @@ from running import Running
 from server import Origin
 
 POLICY = """{ filesystem = { allowWrite = { "." }, denyRead = { "%s" } },
-  network = { allowedDomains = { "127.0.0.2" }, deniedDomains = { "127.0.0.9" }%s } }"""
+  network = { allowedDomains = { "127.0.0.2", "ok.test" }, deniedDomains = { "127.0.0.9" }%s } }"""
 GET = "get() { for u; do curl -sS -m 20 -o /dev/null -w '%{http_code} ' $u; done; }; get"
 
 
@@ -80,9 +80,10 @@ class Session(Running):
         secret = self.write("secret", "s")
         process = self.session(POLICY % (secret, ""), "--name", "one")
         with Origin() as origin:
-            done = self.exec("cat >in; echo out; echo err >&2; %s %s; exit 7" % (GET, origin.url), name="one",
+            done = self.exec("cat >in; echo out; echo err >&2; getent ahostsv4 ok.test | head -n1 | cut -d. -f1,2; "
+                             "%s %s; exit 7" % (GET, origin.url), name="one",
                              stdin=b"text")
-            self.assertEqual((7, "out\n200 ", "err\n"), (done.code, done.out, done.err), repr(done))
+            self.assertEqual((7, "out\n198.18\n200 ", "err\n"), (done.code, done.out, done.err), repr(done))
             self.assertEqual("text", self.read("w/in"))
             # A file that came to be after the session began is protected as in a run of its own.
             self.write("w/.bashrc", "old")

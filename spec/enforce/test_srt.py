@@ -178,7 +178,7 @@ def plain(value):
     """What check tells, without the places in files."""
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()
-                if key not in ("file", "line", "where", "notes", "warnings", "origin", "presets")}
+                if key not in ("file", "line", "where", "notes", "warnings", "findings", "origin", "presets")}
     if isinstance(value, list):
         return [plain(one) for one in value if not (isinstance(one, dict) and "policy file" in str(one))]
     return value

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """srt-lua test: the tests of policies; what they may say, what they find out, and that no sandbox is needed for it."""
+import glob
+import os
 import re
+import signal
 import subprocess
+import time
 import unittest
 
 from lib import BINARY, ROOT, Case, as_everyone, has, main
@@ -207,6 +211,19 @@ class Testing(Case):
                                  (["other.lua"], 2, "other.lua"), (["--help"], 0, "usage: srt-lua test")):
             got = self.outcome(one, *args, policy="return {}")
             self.assertEqual((code, True), (got.code, text in got.out + got.err), (args, got))
+
+    def test_interrupted(self):
+        """Ctrl-C ends it, and nothing is left behind."""
+        self.write("w/policy.lua", "return {}")
+        self.write("w/policy_spec.lua", "local tests = {} for i = 1, 100 do tests['t' .. i] = function() while true do end end end "
+                   "return tests")
+        process = self.start(["test"])
+        while not glob.glob(self.home + "/.cache/srt-lua-test-*/home/project"):
+            self.assertIsNone(process.poll())
+        time.sleep(0.2) # into the first of them
+        process.send_signal(signal.SIGINT)
+        self.assertEqual((b"", b""), process.communicate(timeout=30))
+        self.assertEqual((130, []), (process.returncode, os.listdir(self.home + "/.cache")))
 
     def test_no_namespaces(self):
         """A kernel that refuses namespaces is good enough."""

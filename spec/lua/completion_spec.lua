@@ -63,6 +63,18 @@ describe("completion", function()
     end)
   end
 
+  it("has no option that the manual lacks", function()
+    local handle <close> = assert(io.open("man/srt-lua.1"))
+    local man = handle:read("a"):gsub("\\f[BRIP]", ""):gsub("\\%-", "-"):gsub("\\[~|]", "")
+    for _, command in ipairs(commands) do
+      assert.truthy(man:find("\n.B " .. command.name .. "%f[%W]"), command.name)
+      for _, option in ipairs(command.options) do
+        assert.truthy(option.name == "--help" or man:find("%f[%w-]" .. option.name:gsub("%-", "%%-") .. "%f[^%w-]"),
+          command.name .. " " .. option.name)
+      end
+    end
+  end)
+
   it("knows which options take a value, and which", function()
     local function option(command, name)
       for _, one in ipairs(by_name[command].options) do
@@ -73,6 +85,7 @@ describe("completion", function()
     assert.same({ "text", "json", "none" }, option("proxy", "--report").words)
     assert.equal("file", option("run", "--violations").takes)
     assert.equal("any", option("run", "-p").takes)
+    assert.equal("any", option("explain", "-H").takes)
     assert.equal("any", option("run", "--command-id").takes)
     assert.equal("folder", option("learn", "--write").takes)
     assert.is_nil(option("run", "--debug").takes)

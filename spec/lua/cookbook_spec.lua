@@ -24,9 +24,7 @@ describe("the cookbook", function()
       assert.equal(tostring(nth), body:match("^%d+"))
       local policy, lines = body:match("```lua\n(.-)```\n```decisions\n(.-)```")
       assert.truthy(policy, "a recipe is a policy and what it decides")
-      local env = {}
-      for name, value in pairs(ENV) do env[name] = value end
-      local problems, asked, profile = decisions.all(policy, lines, { env = env })
+      local problems, asked, profile = decisions.all(policy, lines, ENV)
       assert.equal("", problems)
       assert.is_true(asked >= 2)
       for _, warning in ipairs(profile.warnings) do
@@ -42,7 +40,7 @@ describe("the cookbook", function()
       write x -> allow
       env LANG -> D
       think hard -> allow]]):gmatch("[^\n]+") do
-      assert.are_not.equal("", (decisions.all("return {}", line, { env = { LANG = "C" } })), line)
+      assert.are_not.equal("", (decisions.all("return {}", line, { LANG = "C" })), line)
     end
   end)
 

@@ -51,4 +51,31 @@ function model.allows(granted, action, path)
   return ASKS[action](granted, path)
 end
 
+local function beneath(path, list, strictly)
+  for _, folder in ipairs(list) do
+    local inside = path:sub(1, #folder + 1) == folder .. "/" or folder == "/" and path ~= "/"
+    if inside or (not strictly and path == folder) then return true end
+  end
+  return false
+end
+
+--- What the agent does besides (core/area.h), by what the plan tells it.
+---@param area {tops: string[], held: string[], reads: boolean?}
+---@param guard {paths: string[]}
+---@param action string
+---@param path string
+---@return boolean
+function model.serves(area, guard, action, path)
+  if beneath(path, guard.paths) then return false end
+  if action == "list" then return area.reads == true and beneath(path, area.tops) end
+  if not beneath(path, area.tops, true) then return false end
+  if action == "read" then return area.reads == true end
+  if action == "remove" then
+    for _, held in ipairs(area.held) do
+      if held == path then return false end
+    end
+  end
+  return action ~= "execute"
+end
+
 return model

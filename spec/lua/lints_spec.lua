@@ -43,6 +43,7 @@ local ROWS = {
   { "listed-twice", files 'allowWrite = { "/w", "/w/" }', files 'allowWrite = { "/w", "/v" }' },
   { "system-secrets", "", files 'denyRead = { "/etc/shadow" }', { uid = 0 } },
   { "broad-write", files 'allowWrite = { "~" }', files 'allowWrite = { "~/x" }' },
+  { "broad-write", files 'allowWrite = { "/home" }', files 'allowWrite = { "/home/u" }', { home = "/home/v" } },
   { "broad-write", files 'allowWrite = { "/usr/local" }', files "disabled = true" },
   { "writable-path", files 'allowWrite = { "/w" }', files 'allowWrite = { "/w" }, denyWrite = { "/w/bin" }',
     { env = { PATH = "/usr/bin:/w/bin" } } },
@@ -166,9 +167,8 @@ describe("check", function()
     -- Demonstrations, which need what is made for them; and what is as dangerous as the lint says.
     local apart = { ["https-token"] = true, quickstart = true, ["docker-client"] = true }
     local count = 0
-    for file in io.popen("ls policies/*.lua"):lines() do
-      local name = file:match("([^/]*)%.lua$")
-      local desk = not apart[name] and not name:find("_spec$") and decisions.open(decisions.preset(name),
+    for _, name in ipairs(decisions.presets()) do
+      local desk = not apart[name] and decisions.open(decisions.preset(name),
         { env = { PATH = "/usr/local/bin:/usr/bin:/bin" } })
       if desk then
         local profile = desk:profile()
@@ -181,6 +181,26 @@ describe("check", function()
       end
     end
     assert.is_true(count >= 10)
+  end)
+
+  it("fails on what it is told to", function()
+    local texts = { clean = "", noted = files 'denyWrite = { "/x" }', warned = hosts '"*.co.uk"', wrong = "x = 1" }
+    for _, row in ipairs { { "clean", 0, 0, 0 }, { "noted", 0, 0, 1 }, { "warned", 0, 1, 1 }, { "wrong", 1, 1, 1 } } do
+      for i, severity in ipairs { "error", "warning", "note" } do
+        local out = {}
+        local status = require("srt.cli.check").main({ "p.lua", "--json", "--fail-on=" .. severity }, {
+          load = function(file)
+            return support.resolve({ [file] = "return { " .. texts[row[1]] .. " }" }, { lint = true, home = path("none") },
+              STORES, file)
+          end, out = function(text) out[#out + 1] = text end, err = error })
+        assert.equal(row[i + 1], status, row[1] .. " " .. severity)
+        local first = require("srt.json").decode(out[1]).policies[1].findings[1]
+        assert.equal(({ noted = "note", warned = "warning", wrong = "error" })[row[1]], first and first.severity)
+      end
+    end
+    local said
+    assert.equal(2, require("srt.cli.check").main({ "p.lua", "--fail-on", "all" }, { err = function(text) said = text end }))
+    assert.truthy(said:find("error, warning or note", 1, true))
   end)
 
   it("is told of in docs/lints.md", function()

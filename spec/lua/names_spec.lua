@@ -10,8 +10,9 @@ local function read(name)
   return file:read("a")
 end
 
--- The page without what troff makes of it.
-local MAN = read("man/srt-lua.1"):gsub("\\f[BRIP]", ""):gsub("\\([%-,&])", function(c) return c == "-" and c or "" end)
+-- The pages without what troff makes of them.
+local MAN = (read("man/srt-lua.1") .. read("man/srt-lua-policy.5")):gsub("\\f[BRIP]", "")
+  :gsub("\\([%-,&])", function(c) return c == "-" and c or "" end)
 local META = read("lua/meta/srt.d.lua") .. read("lua/meta/tables.d.lua")
 
 local function sorted(set)

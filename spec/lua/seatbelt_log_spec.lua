@@ -87,9 +87,4 @@ describe("the log of macOS", function()
     reader:feed(json.encode({ eventMessage = "Sandbox: a(1) deny(1) file-read-data /x\n" .. TAG }, true) .. "\n")
     assert.equal(before + 1, count, "SRT_SEED=" .. seed)
   end)
-
-  it("is asked for by the tag", function()
-    assert.same({ "/usr/bin/log", "stream", "--style", "ndjson", "--predicate",
-      'sender == "Sandbox" AND eventMessage ENDSWITH "' .. TAG .. '"' }, log.argv(TAG))
-  end)
 end)

@@ -322,7 +322,7 @@ describe("the file", function()
     local f = file { path = "/dev/full" }
     f:write(v)
     f:write(v)
-    assert.same({ "warning: /dev/full takes no more violations: No space left on device" }, said)
+    assert.same({ "warning: /dev/full takes no more lines: No space left on device" }, said)
     said = {}
     local long = { time = 1, kind = "write", target = ("x"):rep(1 << 20), command = "c", commandId = "c" }
     f = file()

@@ -187,7 +187,7 @@ function check.text(file, profile, try)
   add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
   rest(lines, profile)
   local settings, undone = provenance.rows(profile.provenance)
-  add_block(lines, "single values:", settings, row_of)
+  add_block(lines, "settings:", settings, row_of)
   add_block(lines, "what one policy takes back of another:", undone, row_of)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, text in ipairs(profile[kind .. "s"]) do lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(text)) end

@@ -30,7 +30,7 @@ itself, 126 for a command that can't be executed, 127 for one that is not found.
 
 local FAILED = 125
 local PATIENCE = 30 -- seconds for the session to answer
-local MOST_FDS = 16 -- in a message
+local MOST_FDS, MOST_LINE = 16, 16 << 20 -- in a message
 
 local KNOWN = {
   valued = {
@@ -78,14 +78,18 @@ end
 
 -- One answer: a line, and the descriptors that came with it.
 local function hear(fd)
-  local text, fds = "", {}
-  while not text:find("\n", 1, true) do
+  local fds, answer = {}, nil
+  local lines = require("srt.lines").new(MOST_LINE, function(line)
+    local said = line and require("srt.json").decode(line) or false
+    -- What it asked for meanwhile is no use any more.
+    if not (said and said.event) then answer = said end
+  end)
+  while answer == nil do
     local data, more = channel.hear(fd)
     if not data or data == "" then return nil, data and "it has ended" or more end
-    text = text .. data
+    lines:add(data)
     table.move(more, 1, #more, #fds + 1, fds)
   end
-  local answer = require("srt.json").decode((text:match("^(.-)\n")))
   if type(answer) ~= "table" then return nil, "it answered something else" end
   if not answer.ok then return nil, tostring(answer.error) end
   return answer, fds
@@ -143,12 +147,25 @@ local function hand_over(fd, sandbox)
   return ok, why
 end
 
-local function relay(fd, sandbox)
-  require("srt.c.watch").relay(sandbox, function(socket, view)
-    local tidy, fds = require("srt.c.tidy"), { socket, view >= 0 and view or nil }
-    channel.say(fd, ('{"op":"watch","view":%s}\n'):format(tostring(view >= 0)), fds)
-    for _, one in ipairs(fds) do tidy.close(one) end
+-- Does what the session asks for while the command runs.
+local function serve(fd, sandbox, plan)
+  local talk, message
+  local lines = require("srt.lines").new(MOST_LINE, function(line)
+    if line ~= '{"event":"lead"}' then return end
+    require("srt.c.redirect").lead(sandbox, function(error) talk:send(('{"op":"led","error":%d}\n'):format(error)) end)
   end)
+  talk, message = channel.open(fd, function(text)
+    if text then lines:add(text) end
+  end)
+  if not talk then return nil, message end
+  if plan.watch then
+    require("srt.c.watch").relay(sandbox, function(socket, view)
+      local tidy, fds = require("srt.c.tidy"), { socket, view >= 0 and view or nil }
+      talk:send(('{"op":"watch","view":%s}\n'):format(tostring(view >= 0)), fds)
+      for _, one in ipairs(fds) do tidy.close(one) end
+    end)
+  end
+  return talk
 end
 
 -- When nothing of the run lives any more; what the session has to tell of it.
@@ -161,7 +178,7 @@ local function finish(ctx, fd, handle, folders, unreached)
   for _, line in ipairs(lines) do ctx.err(require("srt.report").ours(line)) end
   require("srt.state").leave(folders, handle.folder)
   local json = require("srt.json")
-  local ok = channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
+  local ok = fd and channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
     denied = setmetatable(denied or {}, { __jsontype = "array" }) }, true) .. "\n")
   local answer = ok and hear(fd)
   if answer then return ctx.err(answer.text) end
@@ -174,12 +191,14 @@ local function execute(ctx, options, fd, sandbox, joined)
   if not ok then return fail(ctx, why) end
   ok, why = hand_over(fd, sandbox)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
-  if plan.watch then relay(fd, sandbox) end
+  local talk
+  talk, why = serve(fd, sandbox, plan)
+  if not talk then return fail(ctx, "the session is lost: " .. why) end
   local kind, value, notices, unreached = sandbox:run()
   for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
     ctx.err(require("srt.report").ours("warning: " .. line))
   end
-  return require("srt.run_status").of(ctx, options.command[1], kind, value), unreached
+  return require("srt.run_status").of(ctx, options.command[1], kind, value), unreached, talk:release()
 end
 
 local function start(ctx, options)
@@ -199,9 +218,9 @@ local function start(ctx, options)
   handle, why = require("srt.state").create(joined.folders, joined.state)
   if not handle then return fail(ctx, why) end
   joined.plan.state = handle.path
-  local status, unreached = execute(ctx, options, fd, sandbox, joined)
+  local status, unreached, still = execute(ctx, options, fd, sandbox, joined)
   sandbox:close()
-  finish(ctx, fd, handle, joined.folders, unreached)
+  finish(ctx, still, handle, joined.folders, unreached)
   return status
 end
 

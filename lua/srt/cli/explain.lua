@@ -22,7 +22,8 @@ which were asked, what they logged, and what they change of a request; secrets s
   ACTION     read list stat; write append mmap truncate chmod chown utime setxattr; create mkdir mknod symlink
              tmpfile; delete unlink rmdir; rename exchange link, which take their paths in pairs; connect, also to a
              Unix socket: unix:PATH
-  -H, --header 'NAME: VALUE'         a header field of the request
+  -H 'NAME: VALUE', --header 'NAME: VALUE'
+                                     a header field of the request
   --data TEXT | @FILE                its body
   --response STATUS                  ask about this response to it as well, with
   --response-header 'NAME: VALUE'    its header fields, and

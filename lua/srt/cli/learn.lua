@@ -15,7 +15,7 @@ Runs COMMAND in a sandbox that lets it do nearly all, watches what it does, and 
 policy that it needed: a Lua file to read, to trim, and to run it with from then on.
 
 COMMAND may write wherever you can, in the real tree, but not to names that make the host run
-code (see man srt-lua), and reach any host but the metadata servers of clouds. What it does is
+code (see man srt-lua-policy), and reach any host but the metadata servers of clouds. What it does is
 real: learn from what you would run without a sandbox.
 
   -c STRING      run STRING with /bin/sh -c

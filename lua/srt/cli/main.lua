@@ -18,6 +18,8 @@ local COMMANDS = {
   { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
   { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
   { "violations", "show what was denied in your runs" },
+  { "report", "write a web page of what was decided in a run" },
+  { "top", "watch what is decided in your runs, as it happens" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
 }
 
@@ -74,6 +76,13 @@ local function load_for_check(program)
     local made, problem
     if tls then made, problem = require("srt.termination").make(tls, facts.env) end
     if tls and not made then table.insert(profile.unenforced, problem) end
+    if profile then
+      local lines, refused = require("srt.backend").foretold(loaded, facts)
+      table.move(lines, 1, #lines, #profile.notes + 1, profile.notes)
+      if refused and profile.backend ~= "auto" then
+        table.insert(profile.unenforced, { file = path, message = refused })
+      end
+    end
     return profile, problems
   end
 end

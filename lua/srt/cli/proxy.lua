@@ -220,7 +220,7 @@ local function start(ctx, options, facts, login)
   facts.state = require("srt.state").folders(facts, require("srt.paths").parent(temp))
   local folder = folder_of(facts)
   if options.violations and options.violations ~= "none" then
-    local file, warning = require("srt.violation_file").make(options.violations, facts.cwd)
+    local file, warning = require("srt.violation_file").make("--violations", options.violations, facts.cwd)
     if not file then tell(ctx, "warning: " .. warning) end
     options.violations = file or "none"
   end
@@ -231,7 +231,7 @@ local function start(ctx, options, facts, login)
     return true
   end
   local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, line) end)
-  reporter.folder = folder
+  reporter.folder, reporter.run = folder, "proxy"
   local say = options.debug and function(line) tell(ctx, "debug: " .. line) end or nil
   reporter.debug = say
   local served, live = require("srt.serve").open(loaded, nil, say, ctx.program.asSrt, reporter, login)

@@ -200,14 +200,17 @@ function Session:run()
   local text = ""
   while not self.ended do
     if self.tty then self:say(text == "" and "> " or ">> ") end
-    local line, _, code = io.read("L")
-    if self.taken() and (not line or code) then
+    local ready, line, _, code = self.wait(), nil, nil, nil
+    if ready then line, _, code = io.read("L") end
+    if not ready or code == EINTR then
+      self.taken()
       text = ""
       self:say("\n")
     elseif line then
       text = text .. line
       if not attempt(self, text) then text = "" end
-    elseif code ~= EINTR then
+      self.taken() -- it was for what has ended
+    else
       self.ended = true
       if text ~= "" then attempt(self, text) end
       if self.tty then self:say("\n") end
@@ -218,7 +221,7 @@ end
 local function start(ctx, options, facts)
   local interrupt, sys = require "srt.c.interrupt", require "srt.c.sys"
   local self = setmetatable({ ctx = ctx, facts = facts, policy = options.policy, tty = sys.isatty(0),
-    taken = function() return false end }, Session)
+    taken = function() return false end, wait = function() return true end }, Session)
   facts.log = function(level, text)
     ctx.out(("log: %s%s\n"):format(level == "info" and "" or level .. ": ", report.plain(text)))
   end
@@ -229,7 +232,7 @@ local function start(ctx, options, facts)
       ctx.err(report.ours("Ctrl-C can't be watched: " .. message))
       return FAILED
     end
-    self.taken, rehearse.interrupted = interrupt.taken, interrupt.taken
+    self.taken, self.wait, rehearse.interrupted = interrupt.taken, interrupt.wait, interrupt.taken
     self:say("srt-lua " .. ctx.program.version .. "; help tells what can be typed\n")
   end
   self:run()

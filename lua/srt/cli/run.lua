@@ -81,6 +81,22 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   return require("srt.run_status").of(ctx, options.command[1], kind, value)
 end
 
+-- The files that the user named for what is denied, and for all that is decided: those that can be protected.
+local function told_in(ctx, options, cwd)
+  local plain = {}
+  for _, name in ipairs { "violations", "log" } do
+    local given = options[name]
+    if given and given ~= "none" then
+      local file, answer = require("srt.violation_file").make("--" .. name, given, cwd)
+      if not file then tell(ctx, { answer }, "warning: ") end
+      options[name] = file or "none"
+      if file and answer then plain[#plain + 1] = file end
+    end
+  end
+  if options.log == "none" then options.log = nil end
+  return plain
+end
+
 -- Everything that must be known before a plan is made: the loaded policy with facts, temp (the run's temporary
 -- directory) and folders (for its state); or nil and what to say.
 local function prepare(ctx, options)
@@ -96,14 +112,9 @@ local function prepare(ctx, options)
   facts.state = folders
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
-  local file, plain
-  if options.violations and options.violations ~= "none" then
-    file, plain = require("srt.violation_file").make(options.violations, facts.cwd)
-    if not file then tell(ctx, { plain }, "warning: ") end
-    options.violations = file or "none"
-  end
+  local told = told_in(ctx, options, facts.cwd)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
-    reportFile = plain == true and file or nil, learner = options.learner, given = options.given,
+    reportFiles = told, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   local elsewhere = loaded.profile.backend
@@ -153,6 +164,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   state, message = require("srt.planning").state(loaded, plan, reporter)
   if not state then return fail(ctx, message) end
   reporter.folder, reporter.debug = state.handle.folder, say
+  reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)
   if options.learner then options.learner:listen(reporter) end
   local status, unavailable = execute(ctx, options, sandbox, loaded, plan, say, reporter)
   sandbox:close()

@@ -72,7 +72,7 @@ end
 ---@return table|nil version {loaded, options, policy, warnings}
 ---@return string|nil text what is wrong
 local function load(facts, socket, options, path, given)
-  local how = { live = true, given = given, hide = socket, reportFile = options.reportFile }
+  local how = { live = "session", given = given, hide = socket, reportFiles = options.reportFiles }
   local loaded, problems = require("srt.session").load(facts, path, how)
   if not loaded then return nil, require("srt.report").text(problems):gsub("\n$", "") end
   local profile = loaded.profile
@@ -166,9 +166,9 @@ local function start(ctx, options)
   local folder
   for _, path in ipairs(facts.state) do folder = folder or state.isOurs(path) and path or nil end
   if options.violations and options.violations ~= "none" then
-    local file, plain = require("srt.violation_file").make(options.violations, facts.cwd)
+    local file, plain = require("srt.violation_file").make("--violations", options.violations, facts.cwd)
     if not file then tell(ctx, "warning: " .. plain) end
-    options.violations, options.reportFile = file or "none", plain == true and file or nil
+    options.violations, options.reportFiles = file or "none", plain == true and { file } or nil
   end
   local socket
   socket, why = socket_of(facts, options)

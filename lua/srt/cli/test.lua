@@ -6,7 +6,7 @@ local sys = require "srt.c.sys"
 
 local test = {}
 
-local PASSED, FAILED, WRONG = 0, 1, 2
+local PASSED, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 local MOST_DEPTH = 16
 
 test.USAGE = [[
@@ -133,11 +133,15 @@ end
 
 local function run_all(ctx, options, files, facts)
   local runs, text = {}, require("srt.test_text")
+  -- What is made for the tests goes with them, also after Ctrl-C.
+  local watched, why = require("srt.c.interrupt").watch()
+  if not watched then return nil, "Ctrl-C can't be watched: " .. why end
   for i, file in ipairs(files) do
     local world, message = require("srt.test_world").new(facts.env)
     if not world then return nil, message end
     local ok, run = pcall(run_file, file, facts, world)
     world:close()
+    if run == require("srt.test_run").INTERRUPTED then return INTERRUPTED end
     if not ok then error(run, 0) end
     runs[i] = run
     if not options.tap then ctx.out(text.human(run, facts.cwd, sys.isatty(1))) end

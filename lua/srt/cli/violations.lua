@@ -7,23 +7,27 @@ local violations = {}
 
 violations.USAGE = [[
 usage: srt-lua violations [--last N] [--follow] [--json] [FILE]
+       srt-lua violations --seatbelt TAG [--json]
 
 Shows what was denied in your runs, the oldest first; or what FILE, of run --violations, has.
 
-  --last N   begin with the last N lines (all; with --follow 10)
-  --follow   go on with what is denied from now on, until interrupted
-  --json     a line of JSON each, as in the file; man srt-lua says what is in it
+  --last N         begin with the last N lines (all; with --follow 10)
+  --follow         go on with what is denied from now on, until interrupted
+  --json           a line of JSON each, as in the file; man srt-lua says what is in it
+  --seatbelt TAG   reads what macOS's `log stream --style ndjson` writes, on standard input, and shows what was denied
+                   under the profile with that tag, which compile --backend seatbelt prints
 ]]
 
 local PAUSE = 0.2
 local BEFORE = 10 -- lines that a reader who follows begins with
-local PIECE = 65536
-local LONGEST = 1 << 20 -- no line of ours is
 
 local KNOWN = {
   valued = { ["--last"] = function(options, value)
     options.last = value:find("^%d+$") and math.tointeger(tonumber(value))
     return not options.last and "--last takes a number of lines" or nil
+  end, ["--seatbelt"] = function(options, value)
+    options.seatbelt = value
+    return value == "" and "--seatbelt takes the tag of a profile" or nil
   end },
   flags = { ["--follow"] = "follow", ["--json"] = "json" },
   word = run_options.first("file"),
@@ -32,6 +36,9 @@ local KNOWN = {
 local function parse(args)
   local options, message = run_options.file(args, KNOWN)
   if not options then return nil, message end
+  if options.seatbelt and (options.file or options.last or options.follow) then
+    return nil, "with --seatbelt, all comes from standard input"
+  end
   options.last = options.last or options.follow and BEFORE or nil
   return options
 end
@@ -56,9 +63,6 @@ function violations.shown(line, json)
     (process and process .. " in " or "") .. (field(v.command) or "?"))
 end
 
-local Reader = {}
-Reader.__index = Reader
-
 local function show(self, line)
   local text = violations.shown(line, self.json)
   if not text then self.foreign = true else self.known = true end
@@ -82,59 +86,23 @@ local function show_kept(self)
   return not shown[1] or self.out(table.concat(shown))
 end
 
--- Shows all whole lines that are there by now; false when nobody reads any more.
-local function drain(self)
-  while true do
-    -- Behind the end of a file stdio stays there, unless it is told to look again.
-    self.handle:seek("set", self.at)
-    local data = self.handle:read(PIECE)
-    if not data then return true end
-    self.at = self.at + #data
-    data = self.rest .. data
-    -- What was there before had no end of a line in it.
-    local shown, from, to = {}, 1, data:find("\n", #self.rest + 1, true)
-    while to do
-      shown[#shown + 1] = take(self, data:sub(from, to - 1))
-      from, to = to + 1, data:find("\n", to + 1, true)
-    end
-    self.rest = #data - from < LONGEST and data:sub(from) or ""
-    if shown[1] and not self.out(table.concat(shown)) then return false end
+-- What to do with lines; false when nobody reads any more.
+local function taker(self)
+  return function(lines)
+    local shown = {}
+    for _, line in ipairs(lines) do shown[#shown + 1] = take(self, line) end
+    return not shown[1] or self.out(table.concat(shown)) or false
   end
 end
 
-local function open(self, path)
-  local st, why = sys.stat(path)
-  if st and st.type == "dir" then return false, "it is a directory" end
-  local handle
-  if st then handle, why = io.open(path, "rb") end
-  if not handle then return false, (why:gsub("^.*: ", "")) end
-  if self.handle then self.handle:close() end
-  self.handle, self.path, self.id, self.at, self.rest = handle, path, st.dev .. ":" .. st.ino, 0, ""
-  return true
-end
-
--- Another file is there by that name, or this one was emptied.
-local function renewed(self)
-  local st = sys.stat(self.path)
-  if not st then return false end
-  if st.size < self.at and st.dev .. ":" .. st.ino == self.id then self.at, self.rest = 0, "" end
-  return st.dev .. ":" .. st.ino ~= self.id
-end
-
-local function follow(self, find)
+local function follow(self, find, taken)
+  collectgarbage("restart")
   while true do
-    if not self.handle then
+    if not self.tail.handle then
       local path = find()
-      if path then open(self, path) end
+      if path then self.tail:open(path) end
     end
-    if self.handle then
-      if not drain(self) then return end
-      if renewed(self) then
-        -- What came before the new one began.
-        if not drain(self) then return end
-        open(self, self.path)
-      end
-    end
+    if self.tail.handle and not self.tail:follow(taken) then return end
     sys.sleep(PAUSE)
   end
 end
@@ -153,6 +121,17 @@ local function finder(ctx)
   end
 end
 
+-- As a run's own violations are shown: cleaned, counted, told again and again only now and then.
+local function from_macos(ctx, options)
+  local store = require("srt.violations").new { command = options.seatbelt, now = sys.time, write = function(v)
+    ctx.out(violations.shown(require("srt.violation_file").line(v):sub(1, -2), options.json) or "")
+  end }
+  local reader = require("srt.seatbelt_log").new(options.seatbelt, function(event) store:add(event) end)
+  for line in io.stdin:lines("L") do reader:feed(line) end
+  store:finish()
+  return 0
+end
+
 local function fail(ctx, path, what)
   ctx.err(("srt-lua: violations: %s %s\n"):format(require("srt.report").plain(path), what))
   return 1
@@ -166,20 +145,22 @@ function violations.main(args, ctx)
   local options, message = parse(args)
   local status = require("srt.report").answered(ctx, "srt-lua violations", violations.USAGE, options, message, 2)
   if status then return status end
+  if options.seatbelt then return from_macos(ctx, options) end
   local find = options.file and function() return options.file end or finder(ctx)
-  local self = setmetatable({ out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0 }, Reader)
-  local path = find()
-  if path and open(self, path .. ".1") and not drain(self) then return 0 end
+  local self = { out = ctx.out, json = options.json, last = options.last, kept = {}, seen = 0,
+    tail = require("srt.tail").new() }
+  local taken, path = taker(self), find()
+  if path and self.tail:open(path .. ".1") and not self.tail:drain(taken) then return 0 end
   if path then
-    local opened, why = open(self, path)
+    local opened, why = self.tail:open(path)
     if not opened then return fail(ctx, path, "can't be read: " .. why) end
   end
-  if path and not drain(self) then return 0 end
+  if path and not self.tail:drain(taken) then return 0 end
   if self.last and not show_kept(self) then return 0 end
   if options.file and not options.last and self.foreign and not self.known then
     return fail(ctx, path, "has no violations in it")
   end
-  if options.follow then follow(self, find) end
+  if options.follow then follow(self, find, taken) end
   return 0
 end
 

@@ -38,15 +38,16 @@ local function broad_write(self, profile, _, ctx)
   local names = {}
   for _, path in ipairs(SYSTEM) do names[path] = "a part of the system" end
   local home = ctx.home and ctx.home ~= "/" and ctx.home
-  if home then
-    names[paths.parent(home)] = "all home directories"
-    names[home] = "the whole home directory, with what shells and programs run when they start"
-  end
-  names["/"] = "the whole file system"
   for _, entry in ipairs(profile.filesystem.allowWrite) do
-    local what = not entry.builtin and not entry.glob and names[entry.path]
-    if what then self:find(entry.origin, ("%q lets the command write %s; name the folders that it needs"):format(
-      entry.given, what)) end
+    local what = names[entry.path]
+    if home and paths.below(home, entry.path) then
+      what = "the whole home directory, with what programs take from it when they start"
+    end
+    if entry.path == "/" then what = "the whole file system" end
+    if what and not entry.builtin and not entry.glob then
+      self:find(entry.origin, ("%q lets the command write %s; name the folders that it needs"):format(entry.given,
+        what))
+    end
   end
 end
 

@@ -103,8 +103,9 @@ local function unfiltered_forge(self, profile)
     local matches = domain.compile { rule }
     for _, host in ipairs(FORGES) do
       if matches(host, rule.port or 443) and not (#profile.callbacks.filterRequest > 0 and read_by_us(net, rule)) then
-        self:find(rule.origin, ("%q is not filtered: whoever has an account there takes data out by a push; "
-          .. "extend \"github-readonly\", or read requests by tlsTerminate and filterRequest"):format(rule.text))
+        self:find(rule.origin, ("%q is not filtered: whoever has an account there takes data out by a push; %sread "
+          .. "requests by tlsTerminate and filterRequest"):format(rule.text,
+          host:find("github.com", 1, true) and "extend \"github-readonly\", or " or ""))
         break
       end
     end

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where no mount holds what may not be touched: the area, and what it adds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/guard_calls.h"
+#include "core/util.h"
+
+int guard_leave(struct guard *guard)
+{
+	notify_continue(&guard->notify);
+	return GUARD_ANSWERED;
+}
+
+bool guard_may(const struct guard *guard, const struct guard_place *place)
+{
+	return !guard->area || (!guard_place_special(place) &&
+				area_has(guard->area, place->real));
+}
+
+static bool real_path(int fd, char real[PATH_MAX])
+{
+	char name[32];
+	ssize_t size;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	size = readlink(name, real, PATH_MAX);
+	if (size <= 0 || size == PATH_MAX)
+		return false;
+	real[size] = '\0';
+	return true;
+}
+
+bool guard_may_list(const struct guard *guard, const struct guard_place *place,
+		    int flags)
+{
+	char real[sizeof(place->real)];
+	size_t size = strlen(place->real);
+	struct stat st;
+
+	if (!guard->area || (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) ||
+	    fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISDIR(st.st_mode))
+		return false;
+	memcpy(real, place->real, size + 1);
+	/* What "." is called; of ".." we don't know. */
+	if (guard_place_special(place)) {
+		if (size < 3 || strcmp(real + size - 2, "/.") != 0)
+			return false;
+		real[size - 2] = '\0';
+	}
+	return area_lists(guard->area, real);
+}
+
+bool guard_may_file(const struct guard *guard, int fd)
+{
+	char real[PATH_MAX];
+
+	return !guard->area ||
+	       (real_path(fd, real) && area_has(guard->area, real));
+}
+
+int guard_remove(struct guard *guard, const struct guard_place *place,
+		 int flags)
+{
+	if (!guard_may(guard, place) || area_holds(guard->area, place->real))
+		return guard_leave(guard);
+	return unlinkat(place->dir, place->name, flags) ? -errno : 0;
+}
+
+/*
+ * A plain file of the area, again, by a descriptor that leads to it: -ENOTSUP
+ * for what is none. It never waits: a lease is the kernel's affair.
+ */
+static int reopen(const struct guard *guard, int path, int flags)
+{
+	struct stat st;
+	char name[32];
+	int fd;
+
+	if (fstat(path, &st) || !S_ISREG(st.st_mode) || !st.st_nlink ||
+	    !guard_may_file(guard, path))
+		return -ENOTSUP;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
+	fd = open(name, flags | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 ? fd : errno == EWOULDBLOCK ? -ENOTSUP : -errno;
+}
+
+int guard_reopen(struct guard *guard, const struct guard_place *place,
+		 int flags)
+{
+	owned_fd int path = guard_place_jump(&guard->view, place, 0);
+	int fd = path < 0 ? -ENOTSUP
+			  : reopen(guard, path,
+				   flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW));
+
+	if (fd == -ENOTSUP)
+		return guard_leave(guard);
+	if (fd < 0)
+		return fd;
+	(void)fcntl(fd, F_SETFL, flags);
+	notify_answer_fd(&guard->notify, fd, flags & O_CLOEXEC);
+	return GUARD_ANSWERED;
+}
+
+int guard_unnamed(struct guard *guard, int base, struct guard_place *place,
+		  int flags, mode_t mode)
+{
+	owned_fd int folder = guard_place_open(&guard->view, base, place,
+					       !(flags & O_NOFOLLOW));
+	char real[PATH_MAX];
+	int fd;
+
+	if (folder < 0)
+		return folder;
+	if (!real_path(folder, real) || !area_lists(guard->area, real))
+		return guard_leave(guard);
+	fd = openat(folder, ".", flags | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	notify_answer_fd(&guard->notify, fd, flags & O_CLOEXEC);
+	return GUARD_ANSWERED;
+}
+
+int guard_truncate(struct guard *guard, int base, struct guard_place *place,
+		   off_t size)
+{
+	owned_fd int path = guard_place_open(&guard->view, base, place, true);
+	owned_fd int fd = -1;
+
+	if (path < 0)
+		return path;
+	fd = reopen(guard, path, O_WRONLY);
+	if (fd == -ENOTSUP)
+		return guard_leave(guard);
+	return fd < 0 ? fd : ftruncate(fd, size) ? -errno : 0;
+}

@@ -1,0 +1,176 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What a command is answered where there are no mounts: srt.judge's answers, as far as Landlock and the agent of
+-- backends.landlock carry them out. Asked by srt.judge alone; what a run does not hold otherwise says landlock.lacks().
+local answers = require "srt.answers"
+local paths = require "srt.paths"
+local sys = require "srt.c.sys"
+
+local landlocked = {}
+local Landlocked = {}
+Landlocked.__index = Landlocked
+
+local NEEDS = { read = "r", list = "l", write = "w", append = "w", mmap = "w", truncate = "w" }
+local MAKES = { create = true, mkdir = true, mknod = true, symlink = true }
+local REMOVES = { delete = true, unlink = true, rmdir = true }
+local MOVES = { rename = true, exchange = true, link = true }
+local CHANGES = { chmod = true, chown = true, utime = true, setxattr = true }
+
+local BESIDE = { builtin = "Landlock, since something is denied in that folder" }
+local METADATA = "Landlock does not know modes, owners, times and attributes: whoever owns the file can change them"
+
+local function need(action, found) return action == "read" and found.type == "dir" and "l" or NEEDS[action] end
+
+local function identity(path)
+  local st = sys.lstat(path)
+  return st and st.dev .. ":" .. st.ino
+end
+
+--- Does Landlock give a right at a path? A rule is bound to a file, and holds by its other names, too.
+function Landlocked:grants(path, letter)
+  if not self.byFile then
+    self.byFile = {}
+    for rule, access in pairs(self.granted) do
+      local id = identity(rule) or ""
+      self.byFile[id] = (self.byFile[id] or "") .. access
+    end
+  end
+  while true do
+    if (self.byFile[identity(path) or ""] or ""):find(letter, 1, true) then return true end
+    if path == "/" then return false end
+    path = paths.parent(path)
+  end
+end
+
+-- Is it the agent that makes or opens it (core/area.h)?
+function Landlocked:serves(path, top_too)
+  local guard, area = self.guard, self.plan.area
+  for _, top in ipairs(area and area.tops or {}) do
+    if paths.below(path, top) and (top_too or path ~= top) then return not guard:find(path, false) end
+  end
+  return false
+end
+
+local function has(list, wanted)
+  for _, item in ipairs(list) do
+    if item == wanted then return true end
+  end
+end
+
+function Landlocked:opens(path, letter)
+  if self:grants(path, letter) then return true end
+  local area = self.plan.area
+  return area ~= nil and (letter == "w" or area.reads) and self:serves(path, letter == "l")
+end
+
+-- May a name be made, or taken away?
+function Landlocked:changes(path, away)
+  if self:grants(paths.parent(path), "m") then return true end
+  return self:serves(path) and not (away and has(self.plan.area.held, path))
+end
+
+function Landlocked:refuse(got, path)
+  local state = self.rules:at(path)
+  got.decision, got.errno, got.why = "deny", "EACCES", nil
+  if not state.write then
+    got.rule = answers.rule(state)
+  else
+    got.rule = BESIDE
+  end
+  return got
+end
+
+function Landlocked:reach(action, got, found, to)
+  local letter, abi = need(action, found), self.plan.abi
+  if letter and not self:opens(found.real, letter) then
+    local state = self.rules:at(found.real)
+    local masked = self.rules.masked[found.real]
+    got.rule = masked and masked.entry or letter == "w" and not state.write and answers.rule(state) or BESIDE
+    got.decision, got.errno, got.why = "deny", "EACCES", nil
+  elseif action == "tmpfile" and not (self:grants(found.real, "w") or self:serves(found.real, true)) then
+    return self:refuse(got, found.real)
+  elseif MAKES[action] and not self:changes(found.real) or REMOVES[action] and not self:changes(found.real, true) then
+    return self:refuse(got, found.real)
+  elseif MOVES[action] then
+    local from, into = self:changes(found.real, action ~= "link"), self:changes(to.real, action ~= "link")
+    if not (from and into) then return self:refuse(got, (from and to or found).real) end
+    if abi < 2 and paths.parent(found.real) ~= paths.parent(to.real) then got.errno = "EXDEV" end
+  elseif action == "truncate" and abi < 3 then
+    got.errno, got.why = "EACCES", "Landlock's ABI 3 is needed (Linux 6.2)"
+  end
+  return got
+end
+
+-- Is there something denied beneath, or what can't be taken away?
+function Landlocked:above_held(path)
+  if not self.plan.area then return true end
+  for _, held in ipairs(self.plan.area.held) do
+    if held ~= path and paths.below(held, path) and sys.lstat(held) then return true end
+  end
+  return false
+end
+
+-- A folder above something denied stays where it is; with what is in it, it can't be removed. What is not there yet
+-- needs no folder that stays: the agent knows it by its path.
+function Landlocked:keep(action, got, found, to)
+  local other = to and to.type and to.real
+  if not self:changes(found.real, true) or other and not self:changes(other, true) then
+    got.errno = "EACCES"
+  elseif self:above_held(found.real) or other and self:above_held(other) then
+    if REMOVES[action] then got.errno = nil end
+  else
+    got.decision, got.errno, got.rule = "allow", nil, answers.rule(self.rules:at(found.real))
+    return self:reach(action, got, found, to)
+  end
+  return got
+end
+
+-- What the decisions deny, and a rule gives: by another name, or another mount.
+function Landlocked:leaks(action, got, found)
+  local letter = need(action, found)
+  if letter and found.type and self:grants(found.real, letter) then
+    got.errno, got.unheld = nil, true
+    got.why = "another name or mount of the same is allowed, and Landlock's rules hold for files, not for names"
+  end
+  return got
+end
+
+--- An answer, as it is without mounts.
+---@param action string
+---@param got srt.answer
+---@param found srt.walked
+---@param to srt.walked?
+---@return srt.answer
+function Landlocked:meet(action, got, found, to)
+  if got.decision == "deny" and CHANGES[action] then
+    got.errno, got.why, got.unheld = nil, METADATA, true
+  elseif got.decision == "deny" and (got.errno == "EROFS" or got.errno == "EACCES") then
+    got.errno = "EACCES"
+    return self:leaks(action, got, found)
+  elseif got.errno == "EBUSY" and got.decision == "deny" then
+    return self:keep(action, got, found, to)
+  elseif got.decision == "allow" and not got.errno then
+    return self:reach(action, got, found, to)
+  end
+  return got
+end
+
+local HOST = { builtin = "the host's own /proc and /dev, of which the backend landlock opens little" }
+
+--- An answer on what is the sandbox's own elsewhere, and the host's here.
+function Landlocked:own(action, found)
+  if action == "stat" then return answers.allow(found) end
+  if NEEDS[action] and self:grants(found.real, NEEDS[action]) then return answers.allow(found, HOST) end
+  return answers.deny(found, HOST, "EACCES")
+end
+
+---@param rules table of srt.decide_path
+---@param plan table of backends.landlock
+---@return table landlocked with :meet and :own
+function landlocked.new(rules, plan)
+  local granted = {}
+  for _, rule in ipairs(plan.paths) do granted[rule.path] = (granted[rule.path] or "") .. rule.access end
+  return setmetatable({ rules = rules, plan = plan, granted = granted,
+    guard = plan.guard and require("srt.c.guard").compile(plan.guard) }, Landlocked)
+end
+
+return landlocked
