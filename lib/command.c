@@ -227,8 +227,7 @@ int srtlua_wait(pid_t pid, int *status, struct srtlua_error *error)
 	int value;
 
 	if (pid <= 0)
-		return fail(error, SRTLUA_USAGE, "%ld is no child",
-			    (long)pid);
+		return fail(error, SRTLUA_USAGE, "%ld is no child", (long)pid);
 	while (waitpid(pid, &value, 0) < 0)
 		if (errno != EINTR)
 			return fail_system(error, errno, "waitpid");

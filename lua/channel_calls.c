@@ -117,9 +117,10 @@ static int address_of(const char *path, struct sockaddr_un *address,
 /* Does nobody listen there any more? Only such a socket is removed. */
 static bool is_stale(const struct sockaddr_un *address)
 {
-	/* One that does not accept, with all places taken, is not waited for. */
-	owned_fd int fd = socket(AF_UNIX,
-				 SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* One that does not accept, with all places taken, is not waited for.
+	 */
+	owned_fd int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 
 	return fd >= 0 && !lstat(address->sun_path, &st) &&
@@ -198,8 +199,8 @@ static int channel_lua_sweep(lua_State *L)
 }
 
 /*
- * lives(fd) -> does the process that connected live? Then its pid is no other's.
- * True where the kernel can't tell.
+ * lives(fd) -> does the process that connected live? Then its pid is no
+ * other's. True where the kernel can't tell.
  */
 static int channel_lua_lives(lua_State *L)
 {
@@ -382,14 +383,9 @@ static int channel_lua_bytes(lua_State *L)
 }
 
 const luaL_Reg channel_calls[] = {
-	{ "files", channel_lua_files },
-	{ "listen", channel_lua_listen },
-	{ "lives", channel_lua_lives },
-	{ "sweep", channel_lua_sweep },
-	{ "connect", channel_lua_connect },
-	{ "say", channel_lua_say },
-	{ "hear", channel_lua_hear },
-	{ "memory", channel_lua_memory },
-	{ "bytes", channel_lua_bytes },
-	{ NULL, NULL },
+	{ "files", channel_lua_files },	    { "listen", channel_lua_listen },
+	{ "lives", channel_lua_lives },	    { "sweep", channel_lua_sweep },
+	{ "connect", channel_lua_connect }, { "say", channel_lua_say },
+	{ "hear", channel_lua_hear },	    { "memory", channel_lua_memory },
+	{ "bytes", channel_lua_bytes },	    { NULL, NULL },
 };

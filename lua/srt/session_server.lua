@@ -4,7 +4,6 @@
 -- The loop only collects what came; it is answered between two turns of it (take), where everything may be done.
 local channel = require "srt.c.channel"
 local json = require "srt.json"
-local sys = require "srt.c.sys"
 local task = require "srt.c.task"
 local text_of = require "srt.violation_text"
 

@@ -97,7 +97,13 @@ class Attacks(Base):
                 socket.send_fds(liar, [json.dumps({"op": "listeners", "which": which, "pid": 1, "last": True}).encode()
                                        + b"\n"], [null.fileno()] * fds)
                 self.assertEqual(b"", liar.recv(9))
+        # It says that it redirects, before anybody has asked it to.
+        with socket.socket(socket.AF_UNIX) as liar:
+            liar.connect(self.socket)
+            socket.send_fds(liar, [b'{"op":"join"}\n{"op":"led","error":0}\n{"op":"led","error":-9}\n'], [request])
+            liar.recv(99)
         os.close(request)
+        self.assertTrue(say(op="status")["ok"])
         # Lists that are forgotten do not make a command's network wider.
         made = say(op="wrap", command="true", id="L", deniedDomains=["127.0.0.2"])
         self.assertTrue(say(op="reset")["ok"])
