@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands in a session: how one is run, and running it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "lib/private.h"
 
 extern char **environ;
+
+/* srt-lua exec: options of ours go behind these words of an argv. */
+enum { BEFORE = 2 };
 
 /* Return: a list, JSON's null for NULL; NULL without memory. */
 static json_t *list_of(const char *const *words)
@@ -89,20 +94,55 @@ int srtlua_wrap(struct srtlua_session *session,
 	code = link_call(session, message_of(&command), &answer, error);
 	if (code)
 		return code;
-	*out = wrapped_of(answer);
+	if (!are_strings(json_object_get(answer, "argv"), BEFORE) ||
+	    !json_is_string(json_object_get(answer, "id")) ||
+	    !json_is_string(json_object_get(answer, "shell")))
+		code = fail(error, SRTLUA_GONE,
+			    "the session answered something else");
+	else if (!(*out = wrapped_of(answer)))
+		code = fail(error, SRTLUA_SYSTEM, "out of memory");
 	json_decref(answer);
-	return *out ? SRTLUA_OK : fail(error, SRTLUA_SYSTEM, "out of memory");
+	return code;
+}
+
+/*
+ * One of the caller's 0, 1 and 2 for another of them: copied, for by then it
+ * is the child's already. @fds: of which what is above 2 and not the caller's
+ * is to be closed by close_lifted().
+ */
+static int lift(const struct srtlua_spawn *spawn, int fds[3])
+{
+	int error = 0;
+
+	for (int i = 0; i < 3; i++) {
+		int fd = spawn->fds[i];
+
+		fds[i] = fd;
+		if (fd < 0 || fd > 2 || fd == i)
+			continue;
+		fds[i] = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		if (fds[i] < 0)
+			error = errno;
+	}
+	return error;
+}
+
+static void close_lifted(const struct srtlua_spawn *spawn, const int fds[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (fds[i] >= 0 && fds[i] != spawn->fds[i])
+			close(fds[i]);
 }
 
 static int set_files(posix_spawn_file_actions_t *files,
-		     const struct srtlua_spawn *spawn)
+		     const struct srtlua_spawn *spawn, const int fds[3])
 {
 	int error = 0;
 
 	for (int i = 0; i < 3 && !error; i++)
-		if (spawn->fds[i] >= 0)
-			error = posix_spawn_file_actions_adddup2(
-				files, spawn->fds[i], i);
+		if (fds[i] >= 0)
+			error = posix_spawn_file_actions_adddup2(files, fds[i],
+								 i);
 	/* To the same number: this only takes close-on-exec away. */
 	for (size_t i = 0; i < spawn->keep_count && !error; i++)
 		error = posix_spawn_file_actions_adddup2(files, spawn->keep[i],
@@ -116,7 +156,7 @@ static int set_files(posix_spawn_file_actions_t *files,
 static char **argv_of(const struct srtlua_wrapped *wrapped,
 		      const struct srtlua_spawn *spawn)
 {
-	enum { OPTION_SIZE = 32, BEFORE = 2 };
+	enum { OPTION_SIZE = 32 };
 	size_t keep = spawn->keep_count;
 	size_t words = wrapped->argc + keep + 1;
 	char **argv = calloc(1, words * sizeof(char *) + keep * OPTION_SIZE);
@@ -139,15 +179,20 @@ static int start(const struct srtlua_wrapped *wrapped,
 {
 	posix_spawn_file_actions_t files;
 	char **argv = argv_of(wrapped, spawn);
-	int error = argv ? posix_spawn_file_actions_init(&files) : ENOMEM;
+	int fds[3];
+	int lifted = lift(spawn, fds);
+	int error = argv ? lifted : ENOMEM;
 
+	if (!error)
+		error = posix_spawn_file_actions_init(&files);
 	if (!error) {
-		error = set_files(&files, spawn);
+		error = set_files(&files, spawn, fds);
 		if (!error)
 			error = posix_spawn(pid, argv[0], &files, NULL, argv,
 					    spawn->env ? spawn->env : environ);
 		posix_spawn_file_actions_destroy(&files);
 	}
+	close_lifted(spawn, fds);
 	free(argv);
 	return error;
 }
@@ -181,6 +226,8 @@ int srtlua_wait(pid_t pid, int *status, struct srtlua_error *error)
 {
 	int value;
 
+	if (pid <= 0)
+		return fail(error, SRTLUA_USAGE, "%ld is no child", (long)pid);
 	while (waitpid(pid, &value, 0) < 0)
 		if (errno != EINTR)
 			return fail_system(error, errno, "waitpid");

@@ -14,6 +14,7 @@
 enum {
 	PIECE = 65536,
 	LINE_MAX_BYTES = 64 << 20,
+	SAID_MAX = 16 << 20, /* the session reads no longer lines */
 	REASON_MAX = 1000,
 };
 
@@ -58,13 +59,20 @@ int link_say(struct srtlua_session *session, json_t *message,
 	     struct srtlua_error *error)
 {
 	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
+	size_t size = text ? strlen(text) : 0;
 	int sent;
 
 	json_decref(message);
 	if (!text)
 		return fail(error, SRTLUA_SYSTEM, "out of memory");
+	if (size > SAID_MAX) {
+		free(text);
+		return fail(error, SRTLUA_REFUSED,
+			    "it is too long: a session reads lines of %d bytes",
+			    SAID_MAX);
+	}
 	pthread_mutex_lock(&session->sending);
-	sent = send_all(session->fd, text, strlen(text));
+	sent = send_all(session->fd, text, size);
 	if (!sent)
 		sent = send_all(session->fd, "\n", 1);
 	pthread_mutex_unlock(&session->sending);
@@ -119,6 +127,9 @@ const char *link_line(struct srtlua_session *session)
 		if (!end && !read_more(session))
 			return NULL;
 	}
+	/* Not of a session: nothing can be told apart behind it. */
+	if (memchr(session->line, '\0', (size_t)(end - session->line)))
+		return NULL;
 	*end = '\0';
 	return session->line;
 }
@@ -180,14 +191,27 @@ static void *read_lines(void *context)
 	while ((line = link_line(session))) {
 		json_t *message = json_loads(line, 0, NULL);
 
-		if (message)
-			take(session, message);
+		/* It might be what somebody waits for. */
+		if (!json_is_object(message)) {
+			json_decref(message);
+			break;
+		}
+		take(session, message);
 		json_decref(message);
 	}
 	pthread_mutex_lock(&session->lock);
 	session->gone = true;
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
+	return NULL;
+}
+
+const char *link_usable(const struct srtlua_session *session)
+{
+	if (session->owner != getpid())
+		return "a child of fork(2) can't use the session";
+	if (session->reads && pthread_equal(pthread_self(), session->reader))
+		return "the ask callback may not call the session";
 	return NULL;
 }
 
@@ -229,16 +253,16 @@ static void wait_for(struct srtlua_session *session, struct waiting *one)
 int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
 	      struct srtlua_error *error)
 {
+	const char *why = link_usable(session);
 	struct waiting one = { 0 };
 	int code;
 
 	if (!message)
 		return fail(error, SRTLUA_SYSTEM,
 			    "out of memory, or a text that is not UTF-8");
-	if (pthread_equal(pthread_self(), session->reader)) {
+	if (why) {
 		json_decref(message);
-		return fail(error, SRTLUA_USAGE,
-			    "the ask callback may not call the session");
+		return fail(error, SRTLUA_USAGE, "%s", why);
 	}
 	pthread_mutex_lock(&session->lock);
 	one.seq = ++session->seq;
@@ -268,6 +292,16 @@ int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
 	}
 	*answer = one.answer;
 	return SRTLUA_OK;
+}
+
+bool are_strings(const json_t *list, size_t least)
+{
+	size_t count = json_array_size(list);
+
+	for (size_t i = 0; i < count; i++)
+		if (!json_is_string(json_array_get(list, i)))
+			return false;
+	return json_is_array(list) && count >= least;
 }
 
 size_t pack_size(const json_t *value)

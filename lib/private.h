@@ -21,6 +21,7 @@ struct waiting {
 struct srtlua_session {
 	int fd;
 	pid_t pid;
+	pid_t owner;  /* who has opened it; a child of fork(2) has no reader */
 	char *socket; /* owned */
 	srtlua_ask *ask;
 	void *context;
@@ -64,6 +65,15 @@ const char *link_line(struct srtlua_session *session);
  */
 int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
 	      struct srtlua_error *error);
+
+/**
+ * link_usable() - may this thread use the session?
+ * Return: NULL, or why not
+ */
+const char *link_usable(const struct srtlua_session *session);
+
+/** are_strings() - is a list one of strings, at least @least? */
+bool are_strings(const json_t *list, size_t least);
 
 /** struct packed - memory for one struct and the strings it shows */
 struct packed {

@@ -39,11 +39,13 @@ static int update(struct srtlua_session *session, json_t *message,
 	code = link_call(session, message, &answer, error);
 	if (code)
 		return code;
-	if (out)
-		*out = updated_of(answer);
+	if (!are_strings(json_object_get(answer, "held"), 0))
+		code = fail(error, SRTLUA_GONE,
+			    "the session answered something else");
+	else if (out && !(*out = updated_of(answer)))
+		code = fail(error, SRTLUA_SYSTEM, "out of memory");
 	json_decref(answer);
-	return !out || *out ? SRTLUA_OK
-			    : fail(error, SRTLUA_SYSTEM, "out of memory");
+	return code;
 }
 
 int srtlua_update_json(struct srtlua_session *session, const char *text,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/private.h"
@@ -179,6 +180,7 @@ static struct srtlua_session *session_new(const struct srtlua_options *options)
 	if (!session)
 		return NULL;
 	session->fd = -1;
+	session->owner = getpid();
 	session->ask = options->ask;
 	session->context = options->context;
 	pthread_mutex_init(&session->sending, NULL);
@@ -266,17 +268,46 @@ int srtlua_open_json(struct srtlua_session **out, const char *text,
 		options, error);
 }
 
+/*
+ * It ends with its descriptor, unless it is stopped or hangs. Somebody may have
+ * reaped it.
+ */
+static void wait_or_kill(pid_t pid)
+{
+	enum { TRIES = 1000, PAUSE_NS = 10000000 };
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	const struct timespec first = { .tv_nsec = PAUSE_NS / 10 };
+	pid_t got = 0;
+
+	for (int i = 0; i < TRIES && got == 0; i++) {
+		got = waitpid(pid, NULL, WNOHANG);
+		if (got == 0)
+			nanosleep(i < 10 ? &first : &pause, NULL);
+	}
+	if (got != 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 void srtlua_close(struct srtlua_session *session)
 {
+	const char *why = session ? link_usable(session) : NULL;
+
 	if (!session)
 		return;
+	if (why) {
+		/* What its owner goes on to use stays; in a child that is but
+		 * a copy. */
+		if (session->owner != getpid())
+			close(session->fd);
+		return;
+	}
 	if (session->fd >= 0)
 		link_stop(session);
-	if (session->pid > 0) {
-		/* It ends with its descriptor; somebody may have reaped it. */
-		while (waitpid(session->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (session->pid > 0)
+		wait_or_kill(session->pid);
 	pthread_cond_destroy(&session->changed);
 	pthread_mutex_destroy(&session->lock);
 	pthread_mutex_destroy(&session->sending);

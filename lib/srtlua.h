@@ -11,7 +11,8 @@
  * has a thread of its own here, which calls the ask callback. In the callback
  * no function of its session may be called: they answer SRTLUA_USAGE.
  * srtlua_close() must be the last call. Different sessions share nothing. In a
- * child of fork(2) sessions can't be used.
+ * child of fork(2) sessions can't be used: SRTLUA_USAGE; to close one there, or
+ * in the callback, leaves it as it is.
  *
  * Errors: 0, or one of enum srtlua_code. Where a struct srtlua_error is given
  * (it may be NULL) its text then says why, in English, without a newline.
@@ -137,7 +138,7 @@ int srtlua_wrap(struct srtlua_session *session,
 
 /**
  * struct srtlua_spawn - what a child gets; NULL for all as the caller has it
- * @fds: descriptors for its 0, 1 and 2; -1: the caller's
+ * @fds: the caller's descriptors for its 0, 1 and 2; -1: the same ones
  * @keep: more that the command gets, by the same numbers
  */
 struct srtlua_spawn {

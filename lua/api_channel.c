@@ -36,7 +36,7 @@ struct channel {
 	int handles;
 	bool listens, closing;
 	char *out; /* owned: what could not be sent yet */
-	size_t size, sent;
+	size_t size, sent, room;
 	struct channel **object; /* the userdata that shows it, or NULL */
 };
 
@@ -134,7 +134,7 @@ static int flush(struct channel *channel)
 	}
 	free(channel->out);
 	channel->out = NULL;
-	channel->size = channel->sent = 0;
+	channel->size = channel->sent = channel->room = 0;
 	return 0;
 }
 
@@ -287,22 +287,41 @@ static int channel_lua_accept(lua_State *L)
 	return channel_new(L, true);
 }
 
-static int enqueue(struct channel *channel, const char *text, size_t size)
+/* What is sent makes room; else it grows by halves, many answers are cheap. */
+static int make_room(struct channel *channel, size_t size)
 {
 	size_t left = channel->size - channel->sent;
+	size_t room = left + size;
 	char *out;
 
-	if (size > QUEUE_MAX - left)
-		return -ENOBUFS;
-	out = malloc(left + size);
+	if (size <= channel->room - channel->size)
+		return 0;
+	room += room / 2;
+	out = malloc(room);
 	if (!out)
 		return -ENOMEM;
-	memcpy(out, channel->out + channel->sent, left);
-	memcpy(out + left, text, size);
+	if (left)
+		memcpy(out, channel->out + channel->sent, left);
 	free(channel->out);
 	channel->out = out;
-	channel->size = left + size;
+	channel->room = room;
+	channel->size = left;
 	channel->sent = 0;
+	return 0;
+}
+
+static int enqueue(struct channel *channel, const char *text, size_t size)
+{
+	int error;
+
+	/* One answer may be of any size: only who lets them pile up is deaf. */
+	if (channel->size - channel->sent > QUEUE_MAX)
+		return -ENOBUFS;
+	error = make_room(channel, size);
+	if (error)
+		return error;
+	memcpy(channel->out + channel->size, text, size);
+	channel->size += size;
 	watch(channel);
 	return 0;
 }
@@ -325,12 +344,6 @@ static int queue(struct channel *channel, const char *text, size_t size,
 	}
 	if ((size_t)sent == size)
 		return 0;
-	if (!channel->out) {
-		/* memcpy() takes no NULL, not even for nothing. */
-		channel->out = malloc(1);
-		if (!channel->out)
-			return -ENOMEM;
-	}
 	return enqueue(channel, text + sent, size - (size_t)sent);
 }
 

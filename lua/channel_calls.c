@@ -4,16 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/util.h"
@@ -23,8 +26,15 @@ enum {
 	PIECE = 65536,
 	BACKLOG = 128,
 	MEMORY_MAX = 64 << 20,
+	LOCK_TRIES = 100,
+	LOCK_PAUSE_NS = 20000000,
 	PATIENCE_MS = 30000,
 };
+
+/* Of Linux 6.5. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 void channel_push_fds(lua_State *L, const int *fds, size_t count)
 {
@@ -107,7 +117,10 @@ static int address_of(const char *path, struct sockaddr_un *address,
 /* Does nobody listen there any more? Only such a socket is removed. */
 static bool is_stale(const struct sockaddr_un *address)
 {
-	owned_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* One that does not accept, with all places taken, is not waited for.
+	 */
+	owned_fd int fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
 
 	return fd >= 0 && !lstat(address->sun_path, &st) &&
@@ -115,6 +128,24 @@ static bool is_stale(const struct sockaddr_un *address)
 	       connect(fd, (const struct sockaddr *)address,
 		       sizeof(*address)) &&
 	       errno == ECONNREFUSED;
+}
+
+/*
+ * Two that begin at once must not remove each other's. Of a folder like /tmp
+ * anybody can hold the lock, so it is not waited for without an end.
+ */
+static int lock(int folder)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(folder, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
 }
 
 static int listen_at(const char *path)
@@ -128,9 +159,8 @@ static int listen_at(const char *path)
 	if (fd < 0)
 		return -errno;
 	error = address_of(path, &address, &folder);
-	/* Two that begin at once must not remove each other's. */
-	if (!error && flock(folder, LOCK_EX))
-		error = -errno;
+	if (!error)
+		error = lock(folder);
 	if (error)
 		return error;
 	mask = umask(0177);
@@ -156,6 +186,55 @@ static int channel_lua_listen(lua_State *L)
 	return 1;
 }
 
+/* sweep(path): a socket that a killed session has left is removed */
+static int channel_lua_sweep(lua_State *L)
+{
+	struct sockaddr_un address = { 0 };
+	owned_fd int folder = -1;
+
+	if (!address_of(luaL_checkstring(L, 1), &address, &folder) &&
+	    !flock(folder, LOCK_EX | LOCK_NB) && is_stale(&address))
+		unlink(address.sun_path);
+	return 0;
+}
+
+/*
+ * lives(fd) -> does the process that connected live? Then its pid is no
+ * other's. True where the kernel can't tell.
+ */
+static int channel_lua_lives(lua_State *L)
+{
+	owned_fd int pidfd = -1;
+	socklen_t size = sizeof(pidfd);
+	struct pollfd ended = { .events = POLLIN };
+	bool lives;
+
+	if (getsockopt((int)luaL_checkinteger(L, 1), SOL_SOCKET, SO_PEERPIDFD,
+		       &pidfd, &size)) {
+		lives = errno == ENOPROTOOPT;
+	} else {
+		ended.fd = pidfd;
+		lives = poll(&ended, 1, 0) == 0;
+	}
+	lua_pushboolean(L, lives);
+	return 1;
+}
+
+/* files() -> how many descriptors this process may have, from now on */
+static int channel_lua_files(lua_State *L)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return api_fail(L, errno);
+	files.rlim_cur = files.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &files))
+		return api_fail(L, errno);
+	lua_pushinteger(L, files.rlim_max > INT_MAX ? INT_MAX
+						    : (int)files.rlim_max);
+	return 1;
+}
+
 static int connect_to(const char *path, lua_Number seconds)
 {
 	struct sockaddr_un address = { 0 };
@@ -173,7 +252,7 @@ static int connect_to(const char *path, lua_Number seconds)
 	return steal_fd(&fd);
 }
 
-/* connect(path, seconds) -> fd, uid | nil, message, name */
+/* connect(path, seconds) -> fd, uid, pid | nil, message, name */
 static int channel_lua_connect(lua_State *L)
 {
 	int fd = connect_to(luaL_checkstring(L, 1), luaL_checknumber(L, 2));
@@ -188,7 +267,8 @@ static int channel_lua_connect(lua_State *L)
 		return api_fail(L, -fd);
 	lua_pushinteger(L, fd);
 	lua_pushinteger(L, peer.uid);
-	return 2;
+	lua_pushinteger(L, peer.pid);
+	return 3;
 }
 
 /* A channel had it and left it non-blocking. Return: is it worth a new try? */
@@ -303,11 +383,9 @@ static int channel_lua_bytes(lua_State *L)
 }
 
 const luaL_Reg channel_calls[] = {
-	{ "listen", channel_lua_listen },
-	{ "connect", channel_lua_connect },
-	{ "say", channel_lua_say },
-	{ "hear", channel_lua_hear },
-	{ "memory", channel_lua_memory },
-	{ "bytes", channel_lua_bytes },
-	{ NULL, NULL },
+	{ "files", channel_lua_files },	    { "listen", channel_lua_listen },
+	{ "lives", channel_lua_lives },	    { "sweep", channel_lua_sweep },
+	{ "connect", channel_lua_connect }, { "say", channel_lua_say },
+	{ "hear", channel_lua_hear },	    { "memory", channel_lua_memory },
+	{ "bytes", channel_lua_bytes },	    { NULL, NULL },
 };

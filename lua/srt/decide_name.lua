@@ -14,21 +14,23 @@ return function(decider, host)
     return spelled.deny({ reason = ("the name %q can't be used: %s"):format(host, wrong or "it is empty"),
       rule = "host syntax", host = host })
   end
-  local network = decider.network
+  local network, own = decider.network, decider.more
   -- No rule is for port 0, so one that matches there is for all.
   local rule = decider.denied(name, 0)
   if rule then return spelled.by_deny_list(name, 0, rule) end
+  rule = own and own.denied(name, 0)
+  if rule then return spelled.by_command(name, 0, rule, "deny") end
+  local function denied(port) return decider.denied(name, port) or own and own.denied(name, port) end
   for _, allowed in ipairs(network.allowed) do
     local port = allowed.port or 0
-    if domain.match(allowed, name, port) and not decider.denied(name, port) then
+    if domain.match(allowed, name, port) and not denied(port) then
       return { action = "allow", rule = ("network.allowedDomains %q"):format(allowed.text), origin = allowed.origin,
         host = name }
     end
   end
-  local more = not network.strict and decider.more
-  for _, allowed in ipairs(more and more.rules or {}) do
+  for _, allowed in ipairs(own and not network.strict and own.rules or {}) do
     local port = allowed.port or 0
-    if domain.match(allowed, name, port) and not decider.denied(name, port) and not more.denied(name, port) then
+    if domain.match(allowed, name, port) and not denied(port) then
       return spelled.by_command(name, port, allowed, "allow")
     end
   end

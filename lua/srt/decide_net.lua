@@ -204,7 +204,12 @@ end
 ---@return string|nil class
 function Decider:address(host, port, text)
   if not self.guard then
-    self.guard = require("srt.guard").compile(self.network)
+    local network, own = self.network, self.more and self.more.denies
+    -- A name may lead to an address that the command's own list denies.
+    local denied = own and table.move(own, 1, #own, #network.denied + 1, table.move(network.denied, 1, #network.denied,
+      1, {}))
+    self.guard = require("srt.guard").compile(denied and setmetatable({ denied = denied }, { __index = network })
+      or network)
   end
   if self.allowed(host, port) then
     return self.guard:check(host, port, text)

@@ -10,6 +10,9 @@ local joined = {}
 local Joined = {}
 Joined.__index = Joined
 
+-- A connection has two descriptors.
+local SHARES = 16
+
 local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite", "denyDelete", "globs" }
 
 -- What patterns come to in the tree as it is now; all else of a profile is looked for in it when rules are made.
@@ -22,6 +25,13 @@ local function fresh(server, version)
   for _, name in ipairs(LISTS) do filesystem[name] = now.filesystem[name] end
   return setmetatable({ filesystem = setmetatable(filesystem, { __index = profile.filesystem }) },
     { __index = profile })
+end
+
+-- All commands' connections have this process's descriptors, and none may have so many that others have none.
+local function share(limits, files)
+  local most = files // SHARES
+  return setmetatable({ connections = math.min(limits.connections, most),
+    upstreams = math.min(limits.upstreams, most // 2) }, { __index = limits })
 end
 
 -- The session's policy as one command has it.
@@ -38,6 +48,7 @@ local function view_of(server, request)
   local problem = rules.problems[1]
   if problem then return nil, ("%s %s"):format(problem.entry.given, problem.text) end
   return setmetatable({ profile = profile, rules = rules, temp = temp, folders = facts.state,
+    limits = share(profile.limits, server.files),
     facts = setmetatable({ cwd = request.cwd, env = request.env }, { __index = facts }) },
     { __index = version.loaded })
 end
@@ -59,6 +70,10 @@ end
 ---@return table|nil command
 ---@return table|string answer for srt-lua exec; or the message
 function joined.new(server, request)
+  local known = request.lists and server:registered(request.id)
+  if request.lists and not (known and known.more) then
+    return nil, ("the lists of hosts of %s are forgotten, it has to be wrapped again"):format(request.id or "no id")
+  end
   local view, message = view_of(server, request)
   if not view then return nil, message end
   local planning = require("srt.planning")
@@ -84,8 +99,18 @@ end
 ---@return string|nil problem
 function Joined:listen(message, fds, lead)
   self.lead = lead
+  local free = not self.listens
+  for _, at in ipairs(message.which) do
+    free = free and math.type(at) == "integer" and self.plan.listen[at] ~= nil and not self.listeners[at]
+    if free then self.listeners[at] = -1 end
+  end
+  if not free then
+    for _, fd in ipairs(fds) do require("srt.c.tidy").close(fd) end
+    return "these are no listeners of its sandbox"
+  end
   for i, at in ipairs(message.which) do self.listeners[at] = fds[i] end
   if not message.last then return nil end
+  self.listens = true
   for i = 1, #self.plan.listen do self.listeners[i] = self.listeners[i] or -1 end
   local ok, why = require("srt.serve").listen(self.proxy, self.live, self.loaded, self.plan, self.listeners,
     { pid = message.pid, sandbox = function() self.lead() end }, self.reporter)

@@ -72,7 +72,7 @@ function serve.open(loaded, sandbox, say, asSrt, reporter, login)
     log = say and function(line)
       if not tells_verdict(line) then say(line) end
     end,
-    limits = loaded.profile.limits,
+    limits = loaded.limits or loaded.profile.limits, -- a session's are shared
     strip = loaded.profile.network.stripResponseHeaders, login = login,
   }
   if not proxy then return nil, "the proxy can't start: " .. message end

@@ -39,7 +39,7 @@ local function lists_of(message, places)
   if allowed then denied, why = rules_of(message, "deniedDomains", "deny", places) end
   if not denied then return nil, why end
   local compile = require("srt.domain").compile
-  return { rules = allowed, allowed = compile(allowed), denied = compile(denied) }
+  return { rules = allowed, allowed = compile(allowed), denies = denied, denied = compile(denied) }
 end
 
 local function quoted(argv)
@@ -64,6 +64,7 @@ function ops.wrap(server, client, message, places)
   server:register(id, { text = message.text or is_text(command) and command or nil, more = more })
   local out = { assert(sys.realpath("/proc/self/exe")), "exec", "--session", server.path, "--id", id,
     "--report", "none" } -- who asks has annotate
+  if more then out[#out + 1] = "--lists" end
   if argv then
     out[#out + 1] = "--"
     table.move(argv, 1, #argv, #out + 1, out)

@@ -39,7 +39,13 @@ function place.make(facts, name)
     local sockets = place.folder(folder)
     state.prepare({ folder })
     if state.isOurs(folder) then require("srt.c.tidy").mkdir(sockets) end
-    if state.isOurs(sockets) then return sockets .. "/" .. name .. SUFFIX end
+    if state.isOurs(sockets) then
+      -- A name that was made up is never taken over by another session.
+      for _, left in ipairs(sys.readdir(sockets) or {}) do
+        if left:sub(-#SUFFIX) == SUFFIX then require("srt.c.channel").sweep(sockets .. "/" .. left) end
+      end
+      return sockets .. "/" .. name .. SUFFIX
+    end
   end
   return nil, "there is no folder for the session's socket that only this user can write to; name one with --socket"
 end

@@ -4,7 +4,6 @@
 -- The loop only collects what came; it is answered between two turns of it (take), where everything may be done.
 local channel = require "srt.c.channel"
 local json = require "srt.json"
-local sys = require "srt.c.sys"
 local task = require "srt.c.task"
 local text_of = require "srt.violation_text"
 
@@ -96,13 +95,9 @@ function Server:admit(fd, owner)
 end
 
 -- Another user's process, or one in a sandbox, may have been handed the socket, or found it.
-local function is_ours(pid, uid)
-  if uid ~= sys.ids() or pid == 0 then return false end
-  for _, kind in ipairs { "user", "mnt", "pid" } do
-    local theirs = sys.readlink(("/proc/%d/ns/%s"):format(pid, kind))
-    if not theirs or theirs ~= sys.readlink("/proc/self/ns/" .. kind) then return false end
-  end
-  return true
+local function is_ours(fd, pid, uid)
+  local peer = require "srt.peer"
+  return pid ~= 0 and peer.near(pid) and peer.outside(fd, pid, uid)
 end
 
 ---@param path string
@@ -113,7 +108,7 @@ function Server:listen(path)
   local fd, message, code = channel.listen(path)
   if not fd then return nil, message, code end
   self.listener, message = channel.accept(fd, function(client, pid, uid)
-    if self.count < MOST_CLIENTS and is_ours(pid, uid) then return self:admit(client) end
+    if self.count < MOST_CLIENTS and is_ours(client, pid, uid) then return self:admit(client) end
     require("srt.c.tidy").close(client)
   end)
   if not self.listener then return nil, message end
@@ -130,7 +125,11 @@ function Server:drop(client)
   close_all(client.fds)
   client.fds = {}
   self.clients[client], self.count = nil, self.count - 1
-  if client.command then client.command:close({}) end
+  if client.command then
+    -- What goes wrong with one command is not to end the others.
+    local ok, why = pcall(client.command.close, client.command, {})
+    if not ok then self.tell("internal error: " .. tostring(why)) end
+  end
   if self.asks == client then
     self.asks = nil
     for _, asked in pairs(self.asked) do asked.gate:open() end
@@ -221,8 +220,9 @@ end
 ---The session is over: what has joined loses its network.
 function Server:close()
   if self.listener then
-    self.listener:close()
+    -- While we listen: later it may be another session's.
     require("srt.c.tidy").unlink(self.path)
+    self.listener:close()
   end
   for client in pairs(self.clients) do self:drop(client) end
 end

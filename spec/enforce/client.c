@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "lib/srtlua.h"
@@ -64,6 +65,33 @@ static void errors(const char *program)
 	told("no program",
 	     srtlua_open_lua(&session, "return {}", &nowhere, &error), &error);
 	printf("none is left: %d\n", !session);
+}
+
+/* What would never be answered, and a child of fork(2). */
+static void never(struct srtlua_session *session)
+{
+	enum { TOO_LONG = 17 << 20 };
+	char *text = malloc(TOO_LONG + 1), *out;
+	struct srtlua_error error;
+	pid_t pid;
+
+	if (!text)
+		exit(99);
+	memset(text, 'x', TOO_LONG);
+	text[TOO_LONG] = '\0';
+	told("too long", srtlua_annotate(session, "x", text, &out, &error),
+	     &error);
+	free(text);
+	pid = fork();
+	if (pid < 0)
+		exit(99);
+	if (!pid) {
+		told("in a child", srtlua_reset(session, &error), &error);
+		srtlua_close(session);
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0);
+	told("no child", srtlua_wait(-1, NULL, &error), &error);
 }
 
 /* What a command writes to its standard output and to descriptor 9. */
@@ -266,6 +294,7 @@ int main(int argc, char **argv)
 		return 97;
 	}
 	asker.session = sessions[0];
+	never(sessions[0]);
 	spawn(sessions[0]);
 	threads(sessions);
 	refusals(sessions[0]);

@@ -71,8 +71,9 @@ describe("lists of a command's own", function()
   local function decider(text, allowed, denied, ask)
     local profile = assert(support.resolve("return { network = { " .. text .. " } }"))
     local own = rules("allow", allowed)
+    local denies = rules("deny", denied)
     return require("srt.decide_net").compile(profile, { ask = ask, more = { rules = own, allowed = domain.compile(own),
-      denied = domain.compile(rules("deny", denied)) } })
+      denies = denies, denied = domain.compile(denies) } })
   end
 
   local function word(self, host) return self:connect(host, 80, "http", support.call).action end
@@ -89,6 +90,11 @@ describe("lists of a command's own", function()
     assert.truthy(self:connect("c.test", 80, "http").reason:find("the command's deniedDomains \"c.test\"", 1, true))
     assert.equal("allow", self:name("x.b.test").action)
     assert.equal("deny", self:name("e.test").action)
+    assert.equal("deny", self:name("c.test").action)
+    -- Nor by a name that leads to what it denies.
+    self = decider(text, {}, { "93.184.216.34" })
+    assert.is_string(self:address("a.test", 80, "93.184.216.34"))
+    assert.equal(nil, (self:address("a.test", 80, "93.184.216.35")))
     -- An address of such a list opens no loopback.
     self = decider(text, { "127.0.0.1" }, {})
     assert.equal("allow", word(self, "127.0.0.1"))

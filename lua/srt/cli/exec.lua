@@ -16,6 +16,7 @@ Runs COMMAND under the policy of a session that srt-lua session keeps up.
   --session SESSION
                  its name, or the path of its socket
   --id ID        what violations of this command are found by
+  --lists        refuse to run where the session has forgotten the command's own lists of hosts
   --command-text TEXT
                  what they are reported under
   -c STRING      run STRING with /bin/sh -c
@@ -36,7 +37,7 @@ local KNOWN = {
     ["--session"] = function(options, value) options.session = value end,
     ["--id"] = function(options, value) options.commandId = value end,
   },
-  flags = { ["--annotate"] = "annotate" },
+  flags = { ["--annotate"] = "annotate", ["--lists"] = "lists" },
 }
 for _, name in ipairs { "-c", "--keep-fd", "--report", "--command-text" } do
   KNOWN.valued[name] = run_options.valued[name]
@@ -61,12 +62,16 @@ local function connect(options, cwd)
   if not home or home:sub(1, 1) ~= "/" then home = sys.homeof() end
   local path, why = require("srt.session_place").find({ env = env, home = home, cwd = cwd }, options.session)
   if not path then return nil, why end
-  local fd, uid, code = channel.connect(path, PATIENCE)
+  -- Of a failure: its message and name.
+  local fd, uid, pid = channel.connect(path, PATIENCE)
   if not fd then
-    local lost = code == "ECONNREFUSED" and "nobody listens there any more" or uid
+    local lost = pid == "ECONNREFUSED" and "nobody listens there any more" or uid
     return nil, ("the session %s can't be reached: %s"):format(options.session, lost)
   elseif uid ~= sys.ids() then
     return nil, ("the session at %s is another user's"):format(path)
+  elseif not require("srt.peer").outside(fd, pid, uid) then
+    -- It would be told our environment, and say what the sandbox is to be.
+    return nil, ("whoever listens at %s is in a sandbox, or can't be told from one that is"):format(path)
   end
   return fd, nil, env
 end
@@ -96,7 +101,7 @@ local function request_of(options, cwd, env, sandbox, version)
   for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
   return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
     text = options.commandText, keep = options.keep, infos = infos, ns = ns, identity = sandbox:identity(),
-    report = options.report, annotate = options.annotate }
+    report = options.report, annotate = options.annotate, lists = options.lists }
 end
 
 -- What the session has the command run with; or nil and why not.
