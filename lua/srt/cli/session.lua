@@ -179,7 +179,8 @@ local function start(ctx, options)
   if not version then return why end
   for _, warning in ipairs(version.warnings) do tell(ctx, "warning: " .. warning) end
   local server = require("srt.session_server").new { facts = facts, version = version, load = load_policy,
-    violations = options.violations, folder = folder, files = require("srt.c.channel").files() or 1024, backend = "namespaces", socket = socket,
+    violations = options.violations, folder = folder, files = require("srt.c.channel").files() or 1024,
+    backend = "namespaces", socket = socket,
     tell = function(line) tell(ctx, line) end,
     say = options.debug and function(line) tell(ctx, "debug: " .. line) end or nil }
   why = serve(ctx, server, options)
