@@ -73,7 +73,13 @@ local function parse(args)
   return options
 end
 
-local function unknown(action)
+local function unknown(action, policy)
+  if policy and (judge.takes(policy) or policy == "request") then
+    return ("the policy's file comes before %q"):format(policy)
+  end
+  if action:find("^%u+$") then
+    return ("%q is no action; a request is asked about by request %s URL"):format(action, action)
+  end
   local near = require("srt.suggest").nearest(action, judge.actions())
   return ("%q is no action%s"):format(action, near and "; did you mean " .. near .. "?" or "")
 end
@@ -107,7 +113,7 @@ end
 
 local function given_questions(options)
   local takes = judge.takes(options.action)
-  if not takes then return nil, unknown(options.action) end
+  if not takes then return nil, unknown(options.action, options.policy) end
   if #options.paths == 0 or #options.paths % takes ~= 0 then
     return nil, takes == 2 and options.action .. " takes paths in pairs: FROM TO" or "no path given"
   end
