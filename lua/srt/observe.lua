@@ -142,7 +142,7 @@ local function inet_event(self, message)
     self.net:connect(host, port, "transparent"))
   if port == 53 then
     event.reason = "the policy allows no network, so no name is resolved"
-    event.advice = "add the host that was asked for to network.allowedDomains"
+    event.advice = "add the host that was asked for to network.allowedDomains: the policy allows no network"
   end
   return event
 end

@@ -83,7 +83,9 @@ local function unknown_preset(self, name, fault, origin)
   local near = self.presets and require("srt.suggest").nearest(name, self.presets())
   local message = type(fault) == "table" and fault.message or fault
   self:problem(origin, ("the ready-made policy %q can't be loaded%s: %s"):format(name,
-    near and near ~= name and (" (did you mean %q?)"):format(near) or "", tostring(message or "there is none")))
+    near and near ~= name and (" (did you mean %q?)"):format(near) or "", tostring(message or "there is none"))
+    .. (name:find("%.lua$") and ("; a file beside the policy is extended by (require %q)"):format(name:sub(1, -5))
+      or ""))
 end
 
 ---A ready-made policy counts once, at its first place, however often it is extended.

@@ -217,7 +217,7 @@ class Refused(Observed):
             except OSError as e: print(e.errno)"""
         want = [("203.0.113.1:80", 'add "203.0.113.1:80" to network.allowedDomains', 2),
                 ("[2001:db8::1]:443", 'add "[2001:db8::1]:443" to network.allowedDomains', 1)]
-        want += [(host + ":53", "add the host that was asked for to network.allowedDomains", 1) for host in ("127.0.0.53", "192.0.2.53")]
+        want += [(host + ":53", "add the host that was asked for to network.allowedDomains: the policy allows no network", 1) for host in ("127.0.0.53", "192.0.2.53")]
         for how, text in (("closed", policy()), ("none", policy("none")),
                           ("sockets", policy(more='}, network = { allowUnixSockets = { "/x" }'))):
             got = self.python(code, text)

@@ -119,6 +119,9 @@ class Top(View):
         need("curl")
         run = self.begin()
         listed = self.run_srt(["top", "--once"]).out
+        got = self.run_srt(["top", "nosuch"])
+        self.assertEqual((1, ""), (got.code, got.out), got)
+        self.assertIn("no run of yours is called nosuch", got.err)
         found = re.match(r"([0-9a-f]{8}) pid %d: srt-lua run " % run.pid, listed)
         self.assertTrue(found, listed)
         run.stdin.write(b"before.test\n")

@@ -209,7 +209,8 @@ describe("extends", function()
   end)
 
   local rows = {
-    { '{ "nmp" }', 'did you mean "npm"?' }, { '{ "gone" }', "can't be loaded" }, { '{ "loop" }', "extends itself" },
+    { '{ "nmp" }', 'did you mean "npm"?' }, { '{ "gone" }', "can't be loaded" }, { '{ "x.lua" }', 'by (require "x")' },
+    { '{ "loop" }', "extends itself" },
     { '{ "broken" }', "expected" }, { '{ "bad" }', "did you mean filesystem.allowWrite?" },
     { '{ "none" }', "no table" },
     { '{ { filesystem = { denyRead = "/x" } } }', "expected a list of paths" },

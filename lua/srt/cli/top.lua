@@ -90,7 +90,11 @@ function top.main(args, ctx)
   local screen = require("srt.top_screen").new { only = options.file, since = os.date("%H:%M:%S") }
   screen:see(source:runs())
   local wrong
-  if options.once then
+  local none = not screen:plain()[1]
+  if none and options.file then
+    wrong = ("no run of yours is called %s; srt-lua top --once lists those that go on"):format(options.file)
+  elseif options.once then
+    if none then ctx.err("srt-lua: top: no run of yours goes on\n") end
     listed(screen, ctx.out)
   elseif drawable() then
     wrong = live(source, screen)
