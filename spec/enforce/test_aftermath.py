@@ -17,6 +17,15 @@ LOOK = ("for d in . */; do (cd $d; %s status; %s diff; %s log; %s commit -q --al
         " %s checkout -q -b b$$; %s stash; %s gc -q) >/dev/null 2>&1 </dev/null || true; done" % ((GIT,) * 8))
 
 
+def end(pids):
+    """Kills each; one may have ended since the one before did."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 class Aftermath(Case):
     def plant(self, script, policy=WORK, **more):
         """Runs a script inside; $RUN is a command that leaves a trace where it runs."""
@@ -289,8 +298,7 @@ class Killed(Running):
             run, pids = self.begin()
             for who in ("janitor", "host", "PID 1"):
                 os.kill(pids[who], signal.SIGSTOP)
-            for pid in pids.values():
-                os.kill(pid, signal.SIGKILL)
+            end(pids.values())
             run.communicate(timeout=20)
             self.assertIn(".bashrc", os.listdir(self.w))
             self.assertEqual(1, len(self.states()))
@@ -311,8 +319,7 @@ class Killed(Running):
         for file in (self.path("mine"), "none"):
             run, pids = self.begin(ignoring, self.PLANT.replace("touch", "mkdir a/.vscode; touch", 1),
                                    options=("--violations", file, "--command-id", "7", "--command-text", "a thing"))
-            for pid in pids.values():
-                os.kill(pid, signal.SIGKILL)
+            end(pids.values())
             run.communicate(timeout=20)
             until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
             got = self.run_srt(["doctor", "--clean"])
@@ -327,11 +334,7 @@ class Killed(Running):
         for step in range(24):
             run = self.start(["sh", "-c", "sleep 60"], WORK)
             time.sleep(step * 0.002)
-            for pid in (run.pid, *self.family(run.pid)) if step % 2 else (run.pid,):
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+            end((run.pid, *self.family(run.pid)) if step % 2 else (run.pid,))
             run.communicate()
         until(lambda: not os.listdir(self.w) and not self.leftovers(), 2)
         self.assertEqual(0, self.run_srt(["doctor", "--clean"]).code)
@@ -351,8 +354,7 @@ class Killed(Running):
             run, pids = self.begin(script="mkdir a; touch a/ready; while [ ! -e a/go ]; do sleep 0.02; done")
             self.sh("chmod 755 .vscode; echo mine > .vscode/settings.json; rmdir .idea .bashrc; echo mine > .bashrc")
             if kill:
-                for pid in pids.values():
-                    os.kill(pid, signal.SIGKILL)
+                end(pids.values())
                 run.communicate(timeout=20)
                 until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
                 self.run_srt(["doctor", "--clean"])
@@ -371,8 +373,7 @@ class Killed(Running):
         second = self.popen("sh", "-c", "touch a/second; while [ ! -e a/go ]; do sleep 0.02; done; echo x > .zshrc; echo $?",
                             policy=WORK)
         self.assertTrue(until(lambda: os.path.exists(self.path("w/a/second"))))
-        for pid in pids.values():
-            os.kill(pid, signal.SIGKILL)
+        end(pids.values())
         first.communicate()
         until(lambda: not os.path.exists("/proc/%d" % pids["PID 1"]))
         self.run_srt(["doctor", "--clean"])
