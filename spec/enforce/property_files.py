@@ -168,6 +168,8 @@ class World:
             if os.geteuid() == 0 and self.owner:
                 lib.become_ordinary()
         env = {"PATH": "/usr/bin:/bin", "HOME": os.fsdecode(self.top + b"/home"), "TMPDIR": os.fsdecode(self.top + b"/tmp")}
+        if BACKEND == "landlock":
+            env["PROBER_KEEPS_LINKED"] = "1"
         for name in ("ASAN_OPTIONS", "SRT_LUA_PATH"):
             if name in os.environ:
                 env[name] = os.environ[name]
