@@ -126,7 +126,7 @@ end
 
 -- What the decisions deny, and a rule gives: by another name, or another mount.
 function Landlocked:leaks(action, got, found)
-  local letter = need(action, found)
+  local letter = action == "tmpfile" and "w" or need(action, found)
   if letter and found.type and self:grants(found.real, letter) then
     got.errno, got.unheld = nil, true
     got.why = "another name or mount of the same is allowed, and Landlock's rules hold for files, not for names"
