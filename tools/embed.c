@@ -52,8 +52,8 @@ fail:
 /* Paths in messages are relative to the source tree. */
 static const char *short_path(const char *path)
 {
-	static const char *const tops[] = { "/lua/srt/", "/backends/",
-					    "/policies/" };
+	static const char *const tops[] = { "/lua/srt/", "/lua/box/",
+					    "/backends/", "/policies/" };
 
 	for (size_t i = 0; i < sizeof(tops) / sizeof(*tops); i++) {
 		const char *at = strstr(path, tops[i]);
