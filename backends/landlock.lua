@@ -13,8 +13,8 @@ local sys = require "srt.c.sys"
 local landlock = {}
 
 -- The letters of struct landlock_path (core/plan.h), as bits.
-local X, R, L, W, M, I, S = 1, 2, 4, 8, 16, 32, 64
-local LETTERS = { [X] = "x", [R] = "r", [L] = "l", [W] = "w", [M] = "m", [I] = "i", [S] = "s" }
+local X, R, L, W, M, I = 1, 2, 4, 8, 16, 32
+local LETTERS = { [X] = "x", [R] = "r", [L] = "l", [W] = "w", [M] = "m", [I] = "i" }
 local READ, WRITE = X | R | L, X | R | L | W | M
 local MOST = 50000
 
@@ -38,7 +38,7 @@ local OPEN = {
 
 local function letters(mask)
   local text = ""
-  for _, bit in ipairs { X, R, L, W, M, I, S } do
+  for _, bit in ipairs { X, R, L, W, M, I } do
     if mask & bit ~= 0 then text = text .. LETTERS[bit] end
   end
   return text

@@ -5,16 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/landlock.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "core/command.h"
@@ -54,38 +50,21 @@ static int settle(const struct plan *plan, bool leads, struct guard *guard,
 		  int socket, int watch)
 {
 	const int keep[] = { socket, watch };
-	struct rlimit files;
-	struct stat st;
 	int error;
 
 	sys_close_all_but(0, keep, watch < 0 ? 1 : 2);
 	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
-	/* The caller's limit is for the command. */
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
 	*guard = (struct guard){
-		.keep = plan->id.caps,
 		.spare = spare_caps(plan),
-		.caps = plan->id.caps,
-		.umask = umask(022),
 		.makes = plan->guard.on,
 		.sockets = &plan->sockets,
 		.network = socket_network(socket),
-		.view = { .notify = &guard->notify,
-			  .self = getpid(),
-			  .powers = guard_powers,
-			  .data = guard },
 	};
-	(void)umask(guard->umask);
-	guard_heed_alarms();
 	/* Not to be looked into, whatever it was forked from. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) || stat("/proc", &st))
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return -errno;
-	guard->view.proc = st.st_dev;
-	error = guard_rules_compile(&plan->guard, &guard->rules);
+	error = guard_begin(guard, plan);
 	if (!error && leads)
 		error = lead_open(&guard->lead, &plan->redirect);
 	if (!error)
@@ -216,16 +195,14 @@ static pid_t fork_sibling(void)
  */
 static int part_from_agent(const struct plan *plan)
 {
-	struct {
-		uint64_t fs, net, scoped;
-	} attr = { .scoped = SRT_LANDLOCK_SCOPE_SIGNAL };
+	const struct landlock_attr attr = { .scoped =
+						    SRT_LANDLOCK_SCOPE_SIGNAL };
 	owned_fd int ruleset = -1;
 
 	if (!plan->scope_signals)
 		return 0;
-	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr),
-			       0U);
-	return ruleset < 0 ? -errno : landlock_enter(ruleset);
+	ruleset = landlock_create(&attr);
+	return ruleset < 0 ? ruleset : landlock_enter(ruleset);
 }
 
 int agent_start(const struct plan *plan, bool leads, int watch, int *agent,

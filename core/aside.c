@@ -110,11 +110,13 @@ int aside_move(const char *path, const char *suffix, char *name, size_t size)
 	return in_open_folder(dir, move, &with);
 }
 
+/* @replaces: it is to be renamed to what must not be empty after a power cut */
 struct content {
 	const char *name;
 	const void *text;
 	size_t size;
 	mode_t mode;
+	bool replaces;
 };
 
 static int put(int dir, void *with)
@@ -128,15 +130,14 @@ static int put(int dir, void *with)
 		return -errno;
 	if (write(fd, c->text, c->size) != (ssize_t)c->size)
 		return errno ? -errno : -EIO;
-	/* Whatever is renamed to it must not be empty after a power cut. */
-	return fchmod(fd, c->mode) || fsync(fd) ? -errno : 0;
+	return fchmod(fd, c->mode) || (c->replaces && fsync(fd)) ? -errno : 0;
 }
 
 int aside_write(const char *path, const void *text, size_t size, mode_t mode)
 {
 	owned_fd int dir = open_folder(path, O_PATH);
 	const char *last = strrchr(path, '/');
-	struct content with = { last + 1, text, size, mode };
+	struct content with = { last + 1, text, size, mode, false };
 
 	return dir < 0 ? dir : in_open_folder(dir, put, &with);
 }
@@ -146,7 +147,7 @@ static int replace(int dir, void *with)
 {
 	const struct content *c = with;
 	char beside[NAME_MAX + 1];
-	struct content new = { beside, c->text, c->size, 0 };
+	struct content new = { beside, c->text, c->size, 0, true };
 	struct stat st;
 	int error;
 
@@ -178,7 +179,7 @@ int aside_replace(const char *path, const void *text, size_t size)
 {
 	owned_fd int dir = open_folder(path, O_PATH);
 	const char *last = strrchr(path, '/');
-	struct content with = { last + 1, text, size, 0 };
+	struct content with = { last + 1, text, size, 0, true };
 
 	return dir < 0 ? dir : in_open_folder(dir, replace, &with);
 }

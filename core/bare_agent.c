@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,34 +13,15 @@
 #include "core/command.h"
 #include "core/system.h"
 
-/* What making names takes besides: core/guard.h says of each field what for. */
+/* What making names takes besides. */
 static int open_area(struct bare_agent *agent)
 {
 	const struct plan *plan = agent->plan;
 	struct guard *guard = &agent->guard;
-	struct rlimit files;
-	struct stat st;
-	int error;
+	int error = guard_begin(guard, plan);
 
-	/* The caller's limit is for the command. */
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
-	guard_heed_alarms();
-	if (stat("/proc", &st))
-		return -errno;
-	guard->keep = guard->caps = plan->id.caps;
-	guard->umask = umask(022);
-	(void)umask(guard->umask);
-	guard->view = (struct guard_view){ .notify = &guard->notify,
-					   .self = getpid(),
-					   .proc = st.st_dev,
-					   .powers = guard_powers,
-					   .data = guard };
 	guard->watch.socket = -1;
 	guard->area = &agent->area;
-	error = guard_rules_compile(&plan->guard, &guard->rules);
 	return error ? error
 		     : area_open(&plan->area, &guard->rules, &agent->area);
 }

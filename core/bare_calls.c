@@ -19,8 +19,6 @@
 #include "core/origins.h"
 #include "core/util.h"
 
-#define ANSWERED 1 /* or on its way */
-
 /*
  * struct asked - a call with all that it refers to copied
  * @made: the socket, where it is one of ours
@@ -78,7 +76,7 @@ static int make_socket(struct bare_agent *agent)
 	forget_socket(made);
 	*made = (struct bare_socket){ st.st_ino, steal_fd(&own) };
 	notify_answer_fd(&agent->guard.notify, copy, type & SOCK_CLOEXEC);
-	return ANSWERED;
+	return GUARD_ANSWERED;
 }
 
 /* NULL for one that we have not made. */
@@ -280,19 +278,20 @@ static int pass_others(struct bare_agent *agent)
 	if (error || made)
 		return error ? error : -EPERM;
 	notify_continue(&agent->guard.notify);
-	return ANSWERED;
+	return GUARD_ANSWERED;
 }
 
-static void serve_name(struct guard *guard)
+/* With an area the filter notifies calls on names, and no other. */
+static int serve_name(struct guard *guard)
 {
 	const struct seccomp_data *data = &guard->notify.request->data;
 
 	guard_reap(guard);
 	guard->view.thread = (pid_t)guard->notify.request->pid;
-	if (guard_serves(guard, data))
-		guard_serve(guard);
-	else
-		(void)guard_leave(guard);
+	if (!guard_serves(guard, data))
+		return guard_leave(guard);
+	guard_serve(guard);
+	return GUARD_ANSWERED;
 }
 
 static int serve_one(struct bare_agent *agent)
@@ -302,15 +301,10 @@ static int serve_one(struct bare_agent *agent)
 
 	if (number == SYS_socket)
 		return make_socket(agent);
-	if (agent->guard.area && number != SYS_connect &&
-	    number != SYS_listen) {
-		serve_name(&agent->guard);
-		return ANSWERED;
-	}
 	if (number == SYS_listen)
 		return pass_others(agent);
 	if (number != SYS_connect)
-		return -ENOSYS;
+		return agent->guard.area ? serve_name(&agent->guard) : -ENOSYS;
 	error = find_socket(agent, &asked.made);
 	if (!error && !asked.made)
 		return agent->plan->all_sockets ? pass_others(agent) : -EPERM;
@@ -321,6 +315,6 @@ void bare_serve(struct bare_agent *agent)
 {
 	int error = serve_one(agent);
 
-	if (error != ANSWERED)
+	if (error != GUARD_ANSWERED)
 		notify_answer(&agent->guard.notify, error);
 }

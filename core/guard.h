@@ -53,6 +53,16 @@ struct guard {
 	struct watch watch;
 };
 
+/**
+ * guard_begin() - what an agent needs before it carries out calls
+ *
+ * For all that both kinds of agents have in common; raises this process's limit
+ * of descriptors.
+ * @guard: its own
+ * Return: 0 or -errno.
+ */
+int guard_begin(struct guard *guard, const struct plan *plan);
+
 /** guard_raise() - use one of the spare capabilities, or not any more */
 void guard_raise(const struct guard *guard, int cap, bool on);
 

@@ -23,29 +23,14 @@ bool guard_may(const struct guard *guard, const struct guard_place *place)
 				area_has(guard->area, place->real));
 }
 
-static bool real_path(int fd, char real[PATH_MAX])
-{
-	char name[32];
-	ssize_t size;
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	size = readlink(name, real, PATH_MAX);
-	if (size <= 0 || size == PATH_MAX)
-		return false;
-	real[size] = '\0';
-	return true;
-}
-
 bool guard_may_list(const struct guard *guard, const struct guard_place *place,
-		    int flags)
+		    int flags, const struct stat *st)
 {
 	char real[sizeof(place->real)];
 	size_t size = strlen(place->real);
-	struct stat st;
 
 	if (!guard->area || (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) ||
-	    fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISDIR(st.st_mode))
+	    !S_ISDIR(st->st_mode))
 		return false;
 	memcpy(real, place->real, size + 1);
 	/* What "." is called; of ".." we don't know. */
@@ -83,8 +68,9 @@ bool guard_may_file(const struct guard *guard, int fd)
 {
 	char real[PATH_MAX];
 
-	return !guard->area || (real_path(fd, real) && is_named(fd, real) &&
-				area_has(guard->area, real));
+	return !guard->area ||
+	       (guard_real_path(fd, real) >= 0 && is_named(fd, real) &&
+		area_has(guard->area, real));
 }
 
 int guard_remove(struct guard *guard, const struct guard_place *place,
@@ -140,7 +126,7 @@ int guard_unnamed(struct guard *guard, int base, struct guard_place *place,
 
 	if (folder < 0)
 		return folder;
-	if (!real_path(folder, real) || !area_lists(guard->area, real))
+	if (guard_real_path(folder, real) < 0 || !area_lists(guard->area, real))
 		return guard_leave(guard);
 	fd = openat(folder, ".", flags | O_CLOEXEC, mode);
 	if (fd < 0)

@@ -40,9 +40,10 @@ bool guard_may(const struct guard *guard, const struct guard_place *place);
 /**
  * guard_may_list() - is a place a folder that may be listed?
  * @flags: as it is to be opened
+ * @st: what is there
  */
 bool guard_may_list(const struct guard *guard, const struct guard_place *place,
-		    int flags);
+		    int flags, const struct stat *st);
 
 /**
  * guard_open() - open(2) with O_CREAT; with an area, any that is notified

@@ -223,7 +223,6 @@ static int create(const struct opening *o)
 
 	if (!(o->flags & O_CREAT))
 		return -ENOENT;
-
 	if (guard_denies(&o->guard->rules, o->place->real, false))
 		return guard_refuse(o->guard, o->place);
 	fd = open_place(o, o->flags | O_EXCL | O_CLOEXEC);
@@ -246,7 +245,7 @@ static int open_once(const struct opening *o, struct stat *st, bool *link)
 	if (*link)
 		return 0;
 	if (!guard_may(o->guard, o->place) &&
-	    !guard_may_list(o->guard, o->place, o->flags))
+	    !(there && guard_may_list(o->guard, o->place, o->flags, st)))
 		return guard_leave(o->guard);
 	/* As the caller's own layer knows it: without ioctl(2). */
 	if (o->guard->area && there &&

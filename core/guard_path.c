@@ -53,19 +53,29 @@ static const char *split(struct guard_place *place)
 	return place->text;
 }
 
-/* Real path of the folder, and the name. */
-static int ask_real(struct guard_place *place)
+int guard_real_path(int fd, char real[PATH_MAX])
 {
 	char link[32];
-	size_t name = strcspn(place->name, "/");
 	ssize_t size;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", place->dir);
-	size = readlink(link, place->real, PATH_MAX);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, real, PATH_MAX);
 	if (size < 0)
 		return -errno;
 	if (size >= PATH_MAX)
 		return -ENAMETOOLONG;
+	real[size] = '\0';
+	return (int)size;
+}
+
+/* Real path of the folder, and the name. */
+static int ask_real(struct guard_place *place)
+{
+	size_t name = strcspn(place->name, "/");
+	int size = guard_real_path(place->dir, place->real);
+
+	if (size < 0)
+		return size;
 	if (size > 1)
 		place->real[size++] = '/';
 	memcpy(place->real + size, place->name, name);

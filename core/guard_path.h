@@ -62,6 +62,12 @@ struct guard_place {
 int guard_place_find(const struct guard_view *view, int base,
 		     struct guard_place *place);
 
+/**
+ * guard_real_path() - the path that the kernel tells of an open file
+ * Return: its size, or -errno.
+ */
+int guard_real_path(int fd, char real[PATH_MAX]);
+
 /** guard_place_slash() - does the name end with a slash? */
 bool guard_place_slash(const struct guard_place *place);
 

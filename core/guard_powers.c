@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent may do for its callers, and for a moment of its own. */
+/* What the agent begins with, and may do for its callers or for a moment. */
 #include <errno.h>
 #include <linux/capability.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/guard.h"
+
+int guard_begin(struct guard *guard, const struct plan *plan)
+{
+	struct rlimit files;
+	struct stat st;
+
+	/* The caller's limit is for the command. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	guard_heed_alarms();
+	if (stat("/proc", &st))
+		return -errno;
+	guard->keep = guard->caps = plan->id.caps;
+	guard->umask = umask(022);
+	(void)umask(guard->umask);
+	guard->view = (struct guard_view){ .notify = &guard->notify,
+					   .self = getpid(),
+					   .proc = st.st_dev,
+					   .powers = guard_powers,
+					   .data = guard };
+	return guard_rules_compile(&plan->guard, &guard->rules);
+}
 
 static int set_effective(const struct guard *guard, uint64_t caps)
 {

@@ -165,14 +165,12 @@ struct guard_table {
  * Without namespaces: what Landlock allows is told by paths, once, so that
  * nothing of it can hold for a name that is made later.
  * @on: there is such an agent
- * @reads: it opens for reading as well
  * @tops: real paths of what may be written, with all beneath but what the guard
  *	denies
  * @held: real paths of what can be neither removed nor moved, nor what is above
  */
 struct area_table {
 	bool on;
-	bool reads;
 	const char **tops;
 	size_t top_count;
 	const char **held;

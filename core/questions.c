@@ -233,7 +233,7 @@ static void on_input(uv_poll_t *poll, int status, int events)
 			return;
 }
 
-/* "[y/N]", or "[n, once, session]": what can be typed. */
+/* "[y/N]", or "[No, once, session]": what can be typed. */
 static void list_answers(const struct question_terms *terms, char *out,
 			 size_t size)
 {

@@ -5,16 +5,16 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "core/util.h"
+
 static const int watched[] = { SIGINT,	SIGTERM, SIGHUP,
 			       SIGQUIT, SIGTSTP, SIGWINCH };
-enum { WATCHED = sizeof(watched) / sizeof(watched[0]) };
+#define WATCHED ARRAY_SIZE(watched)
 
 /* One terminal, one handler: state of the process, as signals are. */
 static struct {
@@ -43,10 +43,10 @@ int screen_begin(void)
 	resized = ended = 0;
 	/* They come only while screen_wait() waits, so none is missed. */
 	sigemptyset(&blocked);
-	for (int i = 0; i < WATCHED; i++)
+	for (size_t i = 0; i < WATCHED; i++)
 		sigaddset(&blocked, watched[i]);
 	(void)sigprocmask(SIG_BLOCK, &blocked, &saved.mask);
-	for (int i = 0; i < WATCHED; i++)
+	for (size_t i = 0; i < WATCHED; i++)
 		(void)sigaction(watched[i], &action, &saved.before[i]);
 	raw = saved.settings;
 	cfmakeraw(&raw);
@@ -58,7 +58,7 @@ int screen_begin(void)
 void screen_end(void)
 {
 	(void)tcsetattr(0, TCSAFLUSH, &saved.settings);
-	for (int i = 0; i < WATCHED; i++)
+	for (size_t i = 0; i < WATCHED; i++)
 		(void)sigaction(watched[i], &saved.before[i], NULL);
 	(void)sigprocmask(SIG_SETMASK, &saved.mask, NULL);
 }
@@ -94,7 +94,7 @@ enum screen_event screen_wait(int milliseconds, char *keys, size_t most,
 	int ready;
 
 	*got = 0;
-	for (int i = 0; i < WATCHED; i++)
+	for (size_t i = 0; i < WATCHED; i++)
 		sigdelset(&open, watched[i]);
 	ready = ppoll(&fd, 1, &time, &open);
 	if (ended)

@@ -209,25 +209,6 @@ static int open_file(struct connecting *c, struct stat *st)
 	return steal_fd(&fd);
 }
 
-/* What a descriptor of ours is called in /proc. */
-static void name_fd(char *name, size_t size, int fd)
-{
-	snprintf(name, size, "/proc/self/fd/%d", fd);
-}
-
-static bool real_path(int file, char real[PATH_MAX])
-{
-	char name[32];
-	ssize_t size;
-
-	name_fd(name, sizeof(name), file);
-	size = readlink(name, real, PATH_MAX);
-	if (size < 0 || size >= PATH_MAX)
-		return false;
-	real[size] = '\0';
-	return true;
-}
-
 static bool is_allowed(const struct guard *guard, int file, const char *real)
 {
 	struct statfs fs;
@@ -303,7 +284,7 @@ static int connect_path(struct connecting *c)
 		return file;
 	/* What is no socket nobody can be reached by: the kernel says why. */
 	if (S_ISSOCK(st.st_mode) && !own_sockets_has(&c->guard->own, &st)) {
-		if (!real_path(file, real))
+		if (guard_real_path(file, real) < 0)
 			return -EACCES;
 		if (!is_allowed(c->guard, file, real)) {
 			watch_tell(c->guard, WATCH_UNIX, WATCH_READ, real);
@@ -313,7 +294,8 @@ static int connect_path(struct connecting *c)
 	memset(&c->address, 0, sizeof(c->address));
 	c->address.un.sun_family = AF_UNIX;
 	/* Leads to that very file: no name is looked up again. */
-	name_fd(c->address.un.sun_path, sizeof(c->address.un.sun_path), file);
+	snprintf(c->address.un.sun_path, sizeof(c->address.un.sun_path),
+		 "/proc/self/fd/%d", file);
 	c->size = sizeof(c->address.un);
 	return make_connection(c);
 }

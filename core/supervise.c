@@ -276,12 +276,13 @@ int supervise_wait(uv_loop_t *loop)
 	if (error)
 		return error;
 	uv_run(loop, UV_RUN_DEFAULT);
-	if (read(signals, &info, sizeof(info)) == sizeof(info))
-		return (int)info.ssi_signo;
-	if (uv_is_closing((uv_handle_t *)&poll))
-		return -EIO;
-	/* Somebody else has stopped the loop; the next turn closes it. */
-	uv_close((uv_handle_t *)&poll, NULL);
-	uv_run(loop, UV_RUN_NOWAIT);
-	return 0;
+	if (read(signals, &info, sizeof(info)) != sizeof(info))
+		error = -EIO;
+	if (!uv_is_closing((uv_handle_t *)&poll)) {
+		/* Somebody else has stopped the loop; the turn closes it. */
+		uv_close((uv_handle_t *)&poll, NULL);
+		uv_run(loop, UV_RUN_NOWAIT);
+		error = 0;
+	}
+	return error ? error : (int)info.ssi_signo;
 }

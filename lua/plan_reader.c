@@ -271,7 +271,6 @@ void plan_read_guard(struct plan_reader *r, int index,
 static void read_area(struct plan_reader *r, int index, struct area_table *area)
 {
 	area->on = true;
-	area->reads = flag_at(r, index, "reads");
 	area->tops = strings_field(r, index, "tops", &area->top_count);
 	area->held = strings_field(r, index, "held", &area->held_count);
 }
