@@ -220,8 +220,8 @@ bool sys_missing(const char *feature)
 	return false;
 }
 
-int sys_send(int socket, const void *data, size_t size, const int *fds,
-	     size_t fd_count)
+ssize_t sys_send_some(int socket, const void *data, size_t size, const int *fds,
+		      size_t fd_count, int flags)
 {
 	union {
 		char bytes[CMSG_SPACE(sizeof(int) * SYS_MAX_FDS)];
@@ -245,9 +245,17 @@ int sys_send(int socket, const void *data, size_t size, const int *fds,
 		memcpy(CMSG_DATA(header), fds, sizeof(int) * fd_count);
 	}
 	do {
-		sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+		sent = sendmsg(socket, &message, MSG_NOSIGNAL | flags);
 	} while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0;
+	return sent < 0 ? -errno : sent;
+}
+
+int sys_send(int socket, const void *data, size_t size, const int *fds,
+	     size_t fd_count)
+{
+	ssize_t sent = sys_send_some(socket, data, size, fds, fd_count, 0);
+
+	return sent < 0 ? (int)sent : 0;
 }
 
 ssize_t sys_receive(int socket, void *data, size_t size, int *fds,

@@ -87,6 +87,14 @@ int sys_send(int socket, const void *data, size_t size, const int *fds,
 	     size_t fd_count);
 
 /**
+ * sys_send_some() - the same over a stream, which may take less
+ * @flags: of send(2); MSG_NOSIGNAL is added
+ * Return: bytes that were sent, or -errno.
+ */
+ssize_t sys_send_some(int socket, const void *data, size_t size, const int *fds,
+		      size_t fd_count, int flags);
+
+/**
  * sys_receive() - one record
  * @fds: filled with descriptors owned by the caller; @fd_count in and out
  * Return: bytes (0 at end of file) or -errno.

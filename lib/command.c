@@ -86,8 +86,7 @@ int srtlua_wrap(struct srtlua_session *session,
 	int code;
 
 	*out = NULL;
-	memcpy(&command, given,
-	       given->size < sizeof(command) ? given->size : sizeof(command));
+	read_sized(&command, sizeof(command), given);
 	if (!command.shell == !command.argv)
 		return fail(error, SRTLUA_USAGE,
 			    "a command has either shell or argv");
@@ -207,9 +206,7 @@ int srtlua_spawn(struct srtlua_session *session,
 	int code, number;
 
 	if (given)
-		memcpy(&spawn, given,
-		       given->size < sizeof(spawn) ? given->size
-						   : sizeof(spawn));
+		read_sized(&spawn, sizeof(spawn), given);
 	code = srtlua_wrap(session, command, &wrapped, error);
 	if (code)
 		return code;

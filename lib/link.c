@@ -294,6 +294,26 @@ int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
 	return SRTLUA_OK;
 }
 
+void read_sized(void *to, size_t room, const void *from)
+{
+	size_t size;
+
+	memcpy(&size, from, sizeof(size));
+	memcpy(to, from, size < room ? size : room);
+}
+
+json_t *read_settings(const char *text, struct srtlua_error *error)
+{
+	json_error_t wrong;
+	json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
+
+	if (!settings)
+		(void)fail(error, SRTLUA_REFUSED,
+			   "the settings are not valid JSON: line %d: %s",
+			   wrong.line, wrong.text);
+	return settings;
+}
+
 bool are_strings(const json_t *list, size_t least)
 {
 	size_t count = json_array_size(list);

@@ -11,7 +11,7 @@
 
 #include "lib/srtlua.h"
 
-/** struct lua_wait - a request whose answer is waited for; on a stack */
+/** struct waiting - a request whose answer is waited for; on a stack */
 struct waiting {
 	LIST_ENTRY(waiting) link;
 	uint64_t seq;
@@ -71,6 +71,15 @@ int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
  * Return: NULL, or why not
  */
 const char *link_usable(const struct srtlua_session *session);
+
+/**
+ * read_sized() - a struct of the caller's, whose first member is its size; of
+ * another version of the library it may be shorter or longer
+ */
+void read_sized(void *to, size_t room, const void *from);
+
+/** read_settings() - from JSON; the caller's, or NULL with @error filled */
+json_t *read_settings(const char *text, struct srtlua_error *error);
 
 /** are_strings() - is a list one of strings, at least @least? */
 bool are_strings(const json_t *list, size_t least);

@@ -51,15 +51,12 @@ static int update(struct srtlua_session *session, json_t *message,
 int srtlua_update_json(struct srtlua_session *session, const char *text,
 		       struct srtlua_updated **out, struct srtlua_error *error)
 {
-	json_error_t wrong;
-	json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
+	json_t *settings = read_settings(text, error);
 
 	if (out)
 		*out = NULL;
 	if (!settings)
-		return fail(error, SRTLUA_REFUSED,
-			    "the settings are not valid JSON: line %d: %s",
-			    wrong.line, wrong.text);
+		return SRTLUA_REFUSED;
 	return update(
 		session,
 		json_pack("{s:s,s:o}", "op", "update", "settings", settings),

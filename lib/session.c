@@ -28,17 +28,6 @@ const char *srtlua_version(void)
 	return SRT_VERSION;
 }
 
-static struct srtlua_options read_options(const struct srtlua_options *given)
-{
-	struct srtlua_options options = { 0 };
-
-	if (given)
-		memcpy(&options, given,
-		       given->size < sizeof(options) ? given->size
-						     : sizeof(options));
-	return options;
-}
-
 /* Its standard streams lead nowhere, but where its warnings are wanted. */
 static int set_files(posix_spawn_file_actions_t *files, int theirs,
 		     const struct srtlua_options *options)
@@ -195,11 +184,14 @@ static int open_session(struct srtlua_session **out, json_t *policy,
 			const struct srtlua_options *given,
 			struct srtlua_error *error)
 {
-	struct srtlua_options options = read_options(given);
-	struct srtlua_session *session = policy ? session_new(&options) : NULL;
+	struct srtlua_options options = { 0 };
+	struct srtlua_session *session;
 	int pair[2] = { -1, -1 }, number;
 
 	*out = NULL;
+	if (given)
+		read_sized(&options, sizeof(options), given);
+	session = policy ? session_new(&options) : NULL;
 	if (!session) {
 		json_decref(policy);
 		return fail(error, SRTLUA_SYSTEM,
@@ -255,14 +247,11 @@ int srtlua_open_json(struct srtlua_session **out, const char *text,
 		     const struct srtlua_options *options,
 		     struct srtlua_error *error)
 {
-	json_error_t wrong;
-	json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
+	json_t *settings = read_settings(text, error);
 
 	*out = NULL;
 	if (!settings)
-		return fail(error, SRTLUA_REFUSED,
-			    "the settings are not valid JSON: line %d: %s",
-			    wrong.line, wrong.text);
+		return SRTLUA_REFUSED;
 	return open_session(
 		out, json_pack("{s:s,s:o}", "op", "open", "settings", settings),
 		options, error);

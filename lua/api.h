@@ -95,6 +95,25 @@ int api_fail(lua_State *L, int error);
 /** api_done() - true for 0, else as api_fail() has it for -errno */
 int api_done(lua_State *L, int error);
 
+/** api_number() - a number that is not negative, else as api_fail() has it */
+int api_number(lua_State *L, int value);
+
+/** api_main() - the main thread, which callbacks of C run in; never throws */
+lua_State *api_main(lua_State *L);
+
+/** struct api_callback - a function for a callback of C, kept for good */
+struct api_callback {
+	lua_State *L; /* the main thread */
+	int fn;
+};
+
+/** api_callback() - of the function at @index; throws where it is none */
+struct api_callback *api_callback(lua_State *L, int index);
+
+/** api_call_back() - call it with @count numbers; an error in it is nobody's */
+void api_call_back(const struct api_callback *callback, const int *numbers,
+		   int count);
+
 /**
  * api_argv() - read a command from the list at @index
  *

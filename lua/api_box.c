@@ -20,7 +20,8 @@
  *	b:close()
  *
  * The kind of a call says how its arguments look to the policy: "conn",
- * "request", "response" (res, req), "violation", "observe" (status, headers).
+ * "request", "response" (res, req), "violation", "observe" (status, headers),
+ * "open".
  * In a coroutine that lua/await.h resumes, a call may wait: it yields and
  * returns later. Elsewhere srt.sleep and the like are errors of the policy.
  */

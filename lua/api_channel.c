@@ -122,14 +122,12 @@ static void watch(struct channel *channel);
 static int flush(struct channel *channel)
 {
 	while (channel->sent < channel->size) {
-		ssize_t sent = send(channel->fd, channel->out + channel->sent,
-				    channel->size - channel->sent,
-				    MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = sys_send_some(
+			channel->fd, channel->out + channel->sent,
+			channel->size - channel->sent, NULL, 0, MSG_DONTWAIT);
 
-		if (sent < 0 && errno == EINTR)
-			continue;
 		if (sent < 0)
-			return errno == EAGAIN ? 0 : -errno;
+			return sent == -EAGAIN ? 0 : (int)sent;
 		channel->sent += (size_t)sent;
 	}
 	free(channel->out);
@@ -260,7 +258,8 @@ static int channel_new(lua_State *L, bool listens)
 	channel = calloc(1, sizeof(*channel));
 	if (!channel)
 		return api_fail(L, ENOMEM);
-	*channel = (struct channel){ .fd = fd, .listens = listens };
+	channel->fd = fd;
+	channel->listens = listens;
 	channel->fn = LUA_NOREF;
 	error = set_up(channel);
 	if (error) {
@@ -270,9 +269,7 @@ static int channel_new(lua_State *L, bool listens)
 	channel->object = object;
 	*object = channel;
 	/* May throw: then the userdata's __gc ends it. */
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	channel->L = lua_tothread(L, -1);
-	lua_pop(L, 1);
+	channel->L = api_main(L);
 	channel->fn = luaL_ref(L, LUA_REGISTRYINDEX);
 	return 1;
 }
@@ -335,8 +332,8 @@ static int queue(struct channel *channel, const char *text, size_t size,
 	if (channel->out && count)
 		return -EBUSY;
 	if (!channel->out) {
-		sent = channel_send(channel->fd, text, size, fds, count,
-				    MSG_DONTWAIT);
+		sent = sys_send_some(channel->fd, text, size, fds, count,
+				     MSG_DONTWAIT);
 		if (sent == -EAGAIN && !count)
 			sent = 0;
 		if (sent < 0)

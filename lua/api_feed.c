@@ -150,9 +150,7 @@ static struct feed *feed_new(lua_State *L, int fn)
 	feed->fn = luaL_ref(L, LUA_REGISTRYINDEX);
 	lua_pushvalue(L, -1);
 	feed->self = luaL_ref(L, LUA_REGISTRYINDEX);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	feed->L = lua_tothread(L, -1);
-	lua_pop(L, 1);
+	feed->L = api_main(L);
 	return feed;
 }
 

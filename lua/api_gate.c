@@ -2,9 +2,10 @@
 /*
  * The host-state table srt.c.gate: a coroutine waits until somebody says so.
  *
- *	gate.new(ms)	gate, which opens by itself then
- *	g:wait()	true when it was opened, false when the time was over;
- *once g:open()	lets whoever waits go on; may be repeated
+ *	gate.new(ms)	a gate for that time
+ *	g:wait()	once: true when it was opened, false when the time was
+ *			over
+ *	g:open()	lets whoever waits go on; may be repeated
  */
 #include <lauxlib.h>
 #include <lua.h>

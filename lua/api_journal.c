@@ -20,12 +20,8 @@ static const char *check_path(lua_State *L, int index)
 /* open(path, own) -> descriptor */
 static int journal_lua_open(lua_State *L)
 {
-	int fd = journal_open(check_path(L, 1), lua_toboolean(L, 2));
-
-	if (fd < 0)
-		return api_fail(L, -fd);
-	lua_pushinteger(L, fd);
-	return 1;
+	return api_number(L,
+			  journal_open(check_path(L, 1), lua_toboolean(L, 2)));
 }
 
 /* append(fd, text) -> true */

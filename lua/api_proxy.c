@@ -724,7 +724,6 @@ static int proxy_lua_new(lua_State *L)
 				     .check_address = on_check_address };
 	struct proxy_object *object;
 	struct proxy_limits limits;
-	lua_State *main_state;
 	int error;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
@@ -736,10 +735,8 @@ static int proxy_lua_new(lua_State *L)
 	if (has_hook(L, 1, "log"))
 		hooks.log = on_log;
 	limits = read_limits(L, 1);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	main_state = lua_tothread(L, -1);
 	object = lua_newuserdatauv(L, sizeof(*object), 2);
-	*object = (struct proxy_object){ .L = main_state,
+	*object = (struct proxy_object){ .L = api_main(L),
 					 .body_bytes = read_body_bytes(L, 1),
 					 .finder = { .diag = -1 },
 					 .self = LUA_NOREF,

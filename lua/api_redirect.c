@@ -15,7 +15,10 @@
 /* Of the registry: from the address of a struct resolving to its userdata */
 #define RESOLVING "srt.resolving"
 
-/* struct resolving - userdata, the proxy keeps it; its value is the function */
+/*
+ * struct resolving - userdata, the proxy keeps it; its values are refuse and,
+ * of another process's sandbox, what prepares
+ */
 struct resolving {
 	lua_State *L;
 	struct sandbox *sandbox; /* NULL: another process's */
@@ -149,8 +152,7 @@ static int redirect_lua_resolve(lua_State *L)
 	lua_getfield(L, LUA_REGISTRYINDEX, RESOLVING);
 	lua_pushvalue(L, -2);
 	lua_rawsetp(L, -2, resolving);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	resolving->L = lua_tothread(L, -1);
+	resolving->L = api_main(L);
 	with.context = resolving;
 	return api_done(L, proxy_resolve(proxy, fd, &with));
 }
@@ -165,47 +167,19 @@ static int redirect_lua_led(lua_State *L)
 	return 0;
 }
 
-struct leading {
-	lua_State *L; /* the main thread */
-	int fn;
-};
-
-/* Protected: (fn, error) */
-static int leading_lua(lua_State *L)
-{
-	lua_call(L, 1, 0); /* protected */
-	return 0;
-}
-
 static void on_leading(void *context, int error)
 {
-	const struct leading *leading = context;
-	lua_State *L = leading->L;
-	int top = lua_gettop(L);
+	const int number = error < 0 ? -error : error;
 
-	if (!lua_checkstack(L, 20))
-		return;
-	lua_pushcfunction(L, leading_lua);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, leading->fn);
-	lua_pushinteger(L, error < 0 ? -error : error);
-	(void)lua_pcall(L, 2, 0, 0);
-	lua_settop(L, top);
+	api_call_back(context, &number, 1);
 }
 
 /* lead(sandbox, fn): has PID 1 redirect; fn(error), 0 where it does. Once. */
 static int redirect_lua_lead(lua_State *L)
 {
 	struct sandbox *sandbox = api_sandbox(L, 1);
-	struct leading *leading;
 
-	luaL_checktype(L, 2, LUA_TFUNCTION);
-	leading = lua_newuserdatauv(L, sizeof(*leading), 0);
-	(void)luaL_ref(L, LUA_REGISTRYINDEX);
-	lua_pushvalue(L, 2);
-	leading->fn = luaL_ref(L, LUA_REGISTRYINDEX);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	leading->L = lua_tothread(L, -1);
-	sandbox_lead(sandbox, on_leading, leading);
+	sandbox_lead(sandbox, on_leading, api_callback(L, 2));
 	return 0;
 }
 

@@ -62,6 +62,14 @@ int api_done(lua_State *L, int error)
 	return 1;
 }
 
+int api_number(lua_State *L, int value)
+{
+	if (value < 0)
+		return api_fail(L, -value);
+	lua_pushinteger(L, value);
+	return 1;
+}
+
 void api_argv(lua_State *L, int index, const char **argv, size_t most)
 {
 	size_t count;

@@ -13,7 +13,7 @@
 #include "lua/api.h"
 #include "lua/await.h"
 
-/* Both functions have it as their upvalue, and package.loaded has them. */
+/* All functions have it as their upvalue, and package.loaded has them. */
 struct task_list {
 	LIST_HEAD(tasks, task) waiting;
 };
@@ -83,8 +83,7 @@ static int task_lua_start(lua_State *L)
 		return luaL_error(L, "out of memory");
 	}
 	task->list = lua_touserdata(L, lua_upvalueindex(1));
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	task->L = lua_tothread(L, -1);
+	task->L = api_main(L);
 	task->co = co;
 	task->ref = ref;
 	go_on(task, L, lua_gettop(co) - 1);
@@ -136,10 +135,7 @@ static int task_lua_wait(lua_State *L)
 
 	lua_gc(L, LUA_GCRESTART);
 	result = loop ? supervise_wait(loop) : -EMFILE;
-	if (result < 0)
-		return api_fail(L, -result);
-	lua_pushinteger(L, result);
-	return 1;
+	return api_number(L, result);
 }
 
 /* rouse(): wait() returns soon */

@@ -25,26 +25,13 @@ static const char *check_path(lua_State *L, int index)
 	return path;
 }
 
-/* true | nil, message, name */
-static int answer(lua_State *L, int error)
-{
-	if (error < 0)
-		return api_fail(L, -error);
-	lua_pushboolean(L, 1);
-	return 1;
-}
-
 static int tidy_lua_create(lua_State *L)
 {
 	const char *path = check_path(L, 1);
 	size_t size;
 	const char *text = luaL_checklstring(L, 2, &size);
-	int fd = state_create(path, text, size);
 
-	if (fd < 0)
-		return api_fail(L, -fd);
-	lua_pushinteger(L, fd);
-	return 1;
+	return api_number(L, state_create(path, text, size));
 }
 
 /* claim(path, milliseconds) -> descriptor: waits so long for the last process
@@ -60,21 +47,13 @@ static int tidy_lua_claim(lua_State *L)
 		(void)nanosleep(&pause, NULL);
 		fd = state_claim(path);
 	}
-	if (fd < 0)
-		return api_fail(L, -fd);
-	lua_pushinteger(L, fd);
-	return 1;
+	return api_number(L, fd);
 }
 
 /* hold(path) -> descriptor: holds what another has made */
 static int tidy_lua_hold(lua_State *L)
 {
-	int fd = state_hold(check_path(L, 1), false);
-
-	if (fd < 0)
-		return api_fail(L, -fd);
-	lua_pushinteger(L, fd);
-	return 1;
+	return api_number(L, state_hold(check_path(L, 1), false));
 }
 
 static int tidy_lua_close(lua_State *L)
@@ -85,19 +64,19 @@ static int tidy_lua_close(lua_State *L)
 
 static int tidy_lua_unlink(lua_State *L)
 {
-	return answer(L, unlink(check_path(L, 1)) ? -errno : 0);
+	return api_done(L, unlink(check_path(L, 1)) ? -errno : 0);
 }
 
 static int tidy_lua_mkdir(lua_State *L)
 {
 	const char *path = check_path(L, 1);
 
-	return answer(L, mkdir(path, 0700) ? -errno : 0);
+	return api_done(L, mkdir(path, 0700) ? -errno : 0);
 }
 
 static int tidy_lua_rmdir(lua_State *L)
 {
-	return answer(L, rmdir(check_path(L, 1)) ? -errno : 0);
+	return api_done(L, rmdir(check_path(L, 1)) ? -errno : 0);
 }
 
 static int tidy_lua_place(lua_State *L)
@@ -108,7 +87,7 @@ static int tidy_lua_place(lua_State *L)
 
 static int tidy_lua_tree(lua_State *L)
 {
-	return answer(L, remove_tree(check_path(L, 1)));
+	return api_done(L, remove_tree(check_path(L, 1)));
 }
 
 static int tidy_lua_aside(lua_State *L)
@@ -132,8 +111,8 @@ static int tidy_lua_put(lua_State *L)
 	size_t size;
 	const char *text = luaL_checklstring(L, 2, &size);
 
-	return answer(L, aside_write(path, text, size,
-				     (mode_t)luaL_checkinteger(L, 3)));
+	return api_done(L, aside_write(path, text, size,
+				       (mode_t)luaL_checkinteger(L, 3)));
 }
 
 static int tidy_lua_replace(lua_State *L)
@@ -142,18 +121,13 @@ static int tidy_lua_replace(lua_State *L)
 	size_t size;
 	const char *text = luaL_checklstring(L, 2, &size);
 
-	return answer(L, aside_replace(path, text, size));
+	return api_done(L, aside_replace(path, text, size));
 }
 
 static int tidy_lua_open(lua_State *L)
 {
-	int mode = aside_open_up(check_path(L, 1),
-				 (mode_t)luaL_optinteger(L, 2, 0));
-
-	if (mode < 0)
-		return api_fail(L, -mode);
-	lua_pushinteger(L, mode);
-	return 1;
+	return api_number(L, aside_open_up(check_path(L, 1),
+					   (mode_t)luaL_optinteger(L, 2, 0)));
 }
 
 int luaopen_srt_c_tidy(lua_State *L)

@@ -178,9 +178,7 @@ static struct watcher *watcher_new(lua_State *L, int fn)
 	watcher->fn = luaL_ref(L, LUA_REGISTRYINDEX);
 	lua_pushvalue(L, -1);
 	watcher->self = luaL_ref(L, LUA_REGISTRYINDEX);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	watcher->L = lua_tothread(L, -1);
-	lua_pop(L, 1);
+	watcher->L = api_main(L);
 	return watcher;
 }
 
@@ -206,51 +204,19 @@ static int watch_lua_adopt(lua_State *L)
 	return 1;
 }
 
-/** struct relay - userdata; kept by the registry for good */
-struct relay {
-	lua_State *L; /* the main thread */
-	int fn;
-};
-
-/* Protected: (fn, socket, view) */
-static int relay_lua(lua_State *L)
-{
-	lua_call(L, 2, 0); /* protected */
-	return 0;
-}
-
 /* The function gets the descriptors. */
 static void on_relayed(void *context, int socket, int view)
 {
-	const struct relay *relay = context;
-	lua_State *L = relay->L;
-	int top = lua_gettop(L);
-
-	if (!lua_checkstack(L, 20))
-		return;
-	lua_pushcfunction(L, relay_lua);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, relay->fn);
-	lua_pushinteger(L, socket);
-	lua_pushinteger(L, view);
-	(void)lua_pcall(L, 3, 0, 0);
-	lua_settop(L, top);
+	api_call_back(context, (const int[]){ socket, view }, 2);
 }
 
 /* relay(sandbox, fn): fn(socket, view) for whoever adopts them; before run() */
 static int watch_lua_relay(lua_State *L)
 {
 	struct sandbox *sandbox = api_sandbox(L, 1);
-	struct relay *relay;
 
-	luaL_checktype(L, 2, LUA_TFUNCTION);
-	relay = lua_newuserdatauv(L, sizeof(*relay), 0);
-	(void)luaL_ref(L, LUA_REGISTRYINDEX);
-	lua_pushvalue(L, 2);
-	relay->fn = luaL_ref(L, LUA_REGISTRYINDEX);
-	lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-	relay->L = lua_tothread(L, -1);
+	sandbox->watch_context = api_callback(L, 2);
 	sandbox->watched = on_relayed;
-	sandbox->watch_context = relay;
 	return 0;
 }
 

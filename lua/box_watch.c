@@ -52,6 +52,13 @@ static void die(void)
 	_exit(125);
 }
 
+/* As Lua's own lua.c does from a handler. */
+static void expire(struct box *b, int how)
+{
+	b->expired = how;
+	lua_sethook(b->running, box_hook, LUA_MASKCOUNT, 1);
+}
+
 static void on_tick(int signal_number)
 {
 	int saved = errno;
@@ -72,11 +79,8 @@ static void on_tick(int signal_number)
 		/* The hook has its chance before the process ends. */
 		if (b->expired && watch.ticks > 2 * TICKS_PER_LIMIT)
 			die();
-		if (watch.ticks > TICKS_PER_LIMIT) {
-			b->expired = 1;
-			/* As Lua's own lua.c does from a handler. */
-			lua_sethook(b->running, box_hook, LUA_MASKCOUNT, 1);
-		}
+		if (watch.ticks > TICKS_PER_LIMIT)
+			expire(b, 1);
 	}
 	errno = saved;
 }
@@ -143,8 +147,7 @@ void box_watch_interrupt(void)
 
 	if (!b)
 		return;
-	b->expired = BOX_INTERRUPTED;
-	lua_sethook(b->running, box_hook, LUA_MASKCOUNT, 1);
+	expire(b, BOX_INTERRUPTED);
 }
 
 void box_watch_stop(void)

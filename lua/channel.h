@@ -18,11 +18,4 @@ void channel_push_fds(lua_State *L, const int *fds, size_t count);
 /** channel_read_fds() - those of an optional list. Return: how many. */
 size_t channel_read_fds(lua_State *L, int index, int fds[SYS_MAX_FDS]);
 
-/**
- * channel_send() - one sendmsg(2) with descriptors
- * Return: bytes that were sent, or -errno.
- */
-ssize_t channel_send(int fd, const char *text, size_t size, const int *fds,
-		     size_t count, int flags);
-
 #endif

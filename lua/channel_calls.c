@@ -45,34 +45,6 @@ void channel_push_fds(lua_State *L, const int *fds, size_t count)
 	}
 }
 
-ssize_t channel_send(int fd, const char *text, size_t size, const int *fds,
-		     size_t count, int flags)
-{
-	union {
-		char bytes[CMSG_SPACE(sizeof(int) * SYS_MAX_FDS)];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec part = { (void *)(uintptr_t)text, size };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	ssize_t sent;
-
-	if (count) {
-		struct cmsghdr *header;
-
-		message.msg_control = control.bytes;
-		message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-		header = CMSG_FIRSTHDR(&message);
-		header->cmsg_level = SOL_SOCKET;
-		header->cmsg_type = SCM_RIGHTS;
-		header->cmsg_len = CMSG_LEN(sizeof(int) * count);
-		memcpy(CMSG_DATA(header), fds, sizeof(int) * count);
-	}
-	do {
-		sent = sendmsg(fd, &message, MSG_NOSIGNAL | flags);
-	} while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : sent;
-}
-
 size_t channel_read_fds(lua_State *L, int index, int fds[SYS_MAX_FDS])
 {
 	size_t count = 0;
@@ -117,8 +89,7 @@ static int address_of(const char *path, struct sockaddr_un *address,
 /* Does nobody listen there any more? Only such a socket is removed. */
 static bool is_stale(const struct sockaddr_un *address)
 {
-	/* One that does not accept, with all places taken, is not waited for.
-	 */
+	/* One whose places are all taken is not waited for. */
 	owned_fd int fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct stat st;
@@ -178,12 +149,7 @@ static int listen_at(const char *path)
 /* listen(path) -> fd | nil, message, name (EADDRINUSE: another listens) */
 static int channel_lua_listen(lua_State *L)
 {
-	int fd = listen_at(luaL_checkstring(L, 1));
-
-	if (fd < 0)
-		return api_fail(L, -fd);
-	lua_pushinteger(L, fd);
-	return 1;
+	return api_number(L, listen_at(luaL_checkstring(L, 1)));
 }
 
 /* sweep(path): a socket that a killed session has left is removed */
@@ -291,7 +257,7 @@ static int channel_lua_say(lua_State *L)
 	const char *text = luaL_checklstring(L, 2, &size);
 
 	while (size) {
-		ssize_t sent = channel_send(fd, text, size, fds, count, 0);
+		ssize_t sent = sys_send_some(fd, text, size, fds, count, 0);
 
 		if (sent == -EAGAIN && wait_for(fd, POLLOUT))
 			continue;
@@ -310,13 +276,13 @@ static int channel_lua_hear(lua_State *L)
 {
 	int fd = (int)luaL_checkinteger(L, 1), fds[SYS_MAX_FDS];
 	char data[PIECE];
-	size_t count = SYS_MAX_FDS;
-	ssize_t size = sys_receive(fd, data, sizeof(data), fds, &count);
+	size_t count;
+	ssize_t size;
 
-	if (size == -EAGAIN && wait_for(fd, POLLIN)) {
+	do {
 		count = SYS_MAX_FDS;
 		size = sys_receive(fd, data, sizeof(data), fds, &count);
-	}
+	} while (size == -EAGAIN && wait_for(fd, POLLIN));
 	if (size < 0)
 		return api_fail(L, (int)-size);
 	lua_pushlstring(L, data, (size_t)size);
@@ -324,33 +290,35 @@ static int channel_lua_hear(lua_State *L)
 	return 2;
 }
 
+/* Return: a descriptor of the caller's, or -errno. */
+static int memory_of(const char *bytes, size_t size)
+{
+	owned_fd int fd =
+		memfd_create("srt-lua", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	while (size) {
+		ssize_t written = write(fd, bytes, size);
+
+		if (written < 0)
+			return -errno;
+		bytes += written;
+		size -= (size_t)written;
+	}
+	if (fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return -errno;
+	return steal_fd(&fd);
+}
+
 /* memory(bytes) -> fd | nil, message, name: a file that nobody can change */
 static int channel_lua_memory(lua_State *L)
 {
 	size_t size;
 	const char *bytes = luaL_checklstring(L, 1, &size);
-	owned_fd int fd =
-		memfd_create("srt-lua", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	ssize_t written = 0;
-	int error = fd < 0 ? errno : 0;
 
-	while (!error && size) {
-		written = write(fd, bytes, size);
-		error = written < 0 ? errno : 0;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	if (!error &&
-	    fcntl(fd, F_ADD_SEALS,
-		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		error = errno;
-	if (error) {
-		cleanup_fd_(&fd);
-		fd = -1;
-		return api_fail(L, error);
-	}
-	lua_pushinteger(L, steal_fd(&fd));
-	return 1;
+	return api_number(L, memory_of(bytes, size));
 }
 
 /*

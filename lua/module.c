@@ -13,6 +13,7 @@
 #include "lib/srtlua.h"
 
 #define SESSION "srtlua.session"
+#define MEMORY "srtlua.memory"
 
 enum { WORDS_MAX = 65536 };
 
@@ -116,24 +117,35 @@ static struct srtlua_command command_of(lua_State *L)
 	};
 }
 
+/* What the library gives, freed by Lua whatever is thrown: a pointer to it. */
+static void *new_memory(lua_State *L)
+{
+	void **memory = lua_newuserdatauv(L, sizeof(void *), 0);
+
+	*memory = NULL;
+	luaL_setmetatable(L, MEMORY);
+	return memory;
+}
+
+static void set_text(lua_State *L, const char *name, const char *text)
+{
+	lua_pushstring(L, text);
+	lua_setfield(L, -2, name);
+}
+
 /* s:wrap(command) -> {id=, shell=, argv=} | nil, why */
 static int session_wrap(lua_State *L)
 {
 	struct srtlua_session *session = check_session(L);
 	struct srtlua_command command = command_of(L);
-	struct srtlua_wrapped **wrapped;
+	struct srtlua_wrapped **wrapped = new_memory(L);
 	struct srtlua_error error;
 
-	wrapped = lua_newuserdatauv(L, sizeof(struct srtlua_wrapped *), 0);
-	*wrapped = NULL;
-	luaL_setmetatable(L, "srtlua.memory");
 	if (srtlua_wrap(session, &command, wrapped, &error))
 		return failed(L, &error);
 	lua_createtable(L, 0, 3);
-	lua_pushstring(L, (*wrapped)->id);
-	lua_setfield(L, -2, "id");
-	lua_pushstring(L, (*wrapped)->shell);
-	lua_setfield(L, -2, "shell");
+	set_text(L, "id", (*wrapped)->id);
+	set_text(L, "shell", (*wrapped)->shell);
 	lua_createtable(L, (int)(*wrapped)->argc, 0);
 	for (size_t i = 0; i < (*wrapped)->argc; i++) {
 		lua_pushstring(L, (*wrapped)->argv[i]);
@@ -157,12 +169,6 @@ static int session_run(lua_State *L)
 		return failed(L, &error);
 	lua_pushinteger(L, status);
 	return 1;
-}
-
-static void set_text(lua_State *L, const char *name, const char *text)
-{
-	lua_pushstring(L, text);
-	lua_setfield(L, -2, name);
 }
 
 static void push_violation(lua_State *L, const struct srtlua_violation *v)
@@ -190,12 +196,9 @@ static int session_violations(lua_State *L)
 	struct srtlua_session *session = check_session(L);
 	const char *id = luaL_optstring(L, 2, NULL);
 	const char *text = luaL_optstring(L, 3, NULL);
-	struct srtlua_violations **found;
+	struct srtlua_violations **found = new_memory(L);
 	struct srtlua_error error;
 
-	found = lua_newuserdatauv(L, sizeof(struct srtlua_violations *), 0);
-	*found = NULL;
-	luaL_setmetatable(L, "srtlua.memory");
 	if (srtlua_violations(session, id, text, found, &error))
 		return failed(L, &error);
 	lua_createtable(L, (int)(*found)->count, 0);
@@ -213,10 +216,8 @@ static int session_annotate(lua_State *L)
 	const char *id = luaL_checkstring(L, 2);
 	const char *text = luaL_checkstring(L, 3);
 	struct srtlua_error error;
-	char **out = lua_newuserdatauv(L, sizeof(char *), 0);
+	char **out = new_memory(L);
 
-	*out = NULL;
-	luaL_setmetatable(L, "srtlua.memory");
 	if (srtlua_annotate(session, id, text, out, &error))
 		return failed(L, &error);
 	lua_pushstring(L, *out);
@@ -261,7 +262,7 @@ static int session_close(lua_State *L)
 
 static int memory_free(lua_State *L)
 {
-	void **memory = luaL_checkudata(L, 1, "srtlua.memory");
+	void **memory = luaL_checkudata(L, 1, MEMORY);
 
 	srtlua_free(*memory);
 	*memory = NULL;
@@ -292,7 +293,7 @@ int luaopen_srtlua(lua_State *L)
 		{ NULL, NULL },
 	};
 
-	luaL_newmetatable(L, "srtlua.memory");
+	luaL_newmetatable(L, MEMORY);
 	lua_pushcfunction(L, memory_free);
 	lua_setfield(L, -2, "__gc");
 	luaL_newmetatable(L, SESSION);

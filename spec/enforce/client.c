@@ -94,7 +94,7 @@ static void never(struct srtlua_session *session)
 	told("no child", srtlua_wait(-1, NULL, &error), &error);
 }
 
-/* What a command writes to its standard output and to descriptor 9. */
+/* What a command writes to its standard output and to descriptor 20. */
 static void spawn(struct srtlua_session *session)
 {
 	static const char *const argv[] = {
