@@ -12,14 +12,10 @@ check_data.LISTS = {
   { "denyDelete", "editable, but to stay" },
 }
 
-local function origin_data(origin)
-  return origin and { file = origin.file, line = origin.line or nil, key = origin.key } or nil
-end
-
 local function entries_data(list, fields)
   local out = {}
   for i, entry in ipairs(list) do
-    local item = { origin = origin_data(entry.origin) }
+    local item = { origin = source.data(entry.origin) }
     for _, field in ipairs(fields) do
       item[field] = entry[field]
     end
@@ -31,7 +27,7 @@ end
 local function protection_data(settings)
   local names = {}
   for i, entry in ipairs(require("srt.protected").list(settings)) do
-    names[i] = { name = entry.name, why = entry.why, where = entry.where, origin = origin_data(entry.origin) }
+    names[i] = { name = entry.name, why = entry.why, where = entry.where, origin = source.data(entry.origin) }
   end
   return { names = names, depth = settings.depth, notSearched = require("srt.protected").SKIP,
     allowGitConfig = settings.allowGitConfig, newRepositories = settings.newRepositories }

@@ -14,7 +14,7 @@ local MODE = tonumber("644", 8)
 ---@return string|nil path absolute
 ---@return string|nil reason
 function output.place(given, force, cwd)
-  local path = paths.normalize(given:sub(1, 1) == "/" and given or cwd .. "/" .. given)
+  local path = paths.normalize(paths.absolute(given, cwd))
   local folder, why = sys.realpath(paths.parent(path))
   if not folder then return nil, ("%s can't be written: %s"):format(given, why) end
   path = paths.join(folder, path:match("[^/]*$"))

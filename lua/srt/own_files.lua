@@ -16,7 +16,7 @@ function own_files.protect(ctx, out)
   end
   if ctx.hide then out.hidden[#out.hidden + 1] = entry(ctx.hide, "socket of the session") end
   for _, folder in ipairs(ctx.stateFolders or {}) do
-    local sockets = require("srt.session_place").folder(folder)
+    local sockets = require("srt.state").sockets(folder)
     if lstat(sockets) then out.hidden[#out.hidden + 1] = entry(sockets, "sockets of sessions") end
     if lstat(folder) then
       out.denyWrite[#out.denyWrite + 1] = entry(folder, "state of runs")

@@ -43,6 +43,12 @@ function paths.join(dir, name)
   return dir == "/" and "/" .. name or dir .. "/" .. name
 end
 
+---@param cwd string where a relative one begins
+---@return string path, absolute; not normalized
+function paths.absolute(path, cwd)
+  return byte(path) == SLASH and path or paths.join(cwd, path)
+end
+
 --- Is path equal to top or beneath it?
 function paths.below(path, top)
   if top == "/" or path == top then return true end

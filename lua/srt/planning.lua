@@ -6,15 +6,17 @@ local planning = {}
 
 ---What plan and environment need besides the policy, made once: loaded.tls, bundles, vault.
 ---@param facts table of srt.session
----@param loaded srt.session
+---@param loaded srt.session alone = true where there is no command, which trusts bundles
 ---@return string|nil message what is in the way
 function planning.equip(facts, loaded)
   local tls, why = loaded.profile.network.tls, nil
   if tls then
     loaded.tls, why = require("srt.termination").make(tls, facts.env)
     if not loaded.tls then return why end
-    loaded.bundles, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
-    if not loaded.bundles then return "network.tlsTerminate: " .. why end
+    if not loaded.alone then
+      loaded.bundles, why = require("srt.trust").files(loaded.profile.filesystem.masked, loaded.tls)
+      if not loaded.bundles then return "network.tlsTerminate: " .. why end
+    end
   end
   if loaded.profile.credentials.active then
     loaded.vault, why = require("srt.secrets").open(loaded.profile, facts.env)

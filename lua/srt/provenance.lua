@@ -42,14 +42,6 @@ local function environment(values)
   return out
 end
 
--- The denyRead entry of another file that a path is or lies in; one nearer to it is asked by itself.
-local function hidden_by(denied, entry)
-  local at = entry.path
-  while at and not denied[at] and at ~= "/" do at = paths.parent(at) end
-  local by = at and denied[at]
-  return by and by.origin.file ~= entry.origin.file and by or nil
-end
-
 local function opened(out, fs)
   local denied = {}
   for _, entry in ipairs(fs.denyRead) do
@@ -57,9 +49,9 @@ local function opened(out, fs)
   end
   for _, name in ipairs({ "allowRead", "allowWrite" }) do
     for _, entry in ipairs(fs[name]) do
-      local by = entry.path and not entry.builtin and hidden_by(denied, entry)
+      local by = entry.path and not entry.builtin and paths.covering(denied, entry.path)
       -- Hidden by its own name a path stays so, whatever may be written.
-      if by and not (name == "allowWrite" and by.path == entry.path) then
+      if by and by.origin.file ~= entry.origin.file and not (name == "allowWrite" and by.path == entry.path) then
         out[#out + 1] = { key = "filesystem.denyRead",
           text = ("%q has %q readable again"):format(by.given, entry.given),
           origin = entry.origin, was = by.origin }
@@ -109,22 +101,20 @@ function provenance.rows(from)
   return settled, undone
 end
 
-local function origin_data(origin) return { file = origin.file, line = origin.line or nil, key = origin.key } end
-
 ---@param from table|nil of provenance.of
 ---@return table|nil for JSON
 function provenance.data(from)
   if not from then return nil end
   local out = { settings = {}, env = {}, undone = {} }
   for i, item in ipairs(from.settings) do
-    out.settings[i] = { key = item.key, value = item.value, origin = origin_data(item.origin) }
+    out.settings[i] = { key = item.key, value = item.value, origin = source.data(item.origin) }
   end
   for i, item in ipairs(from.undone) do
-    out.undone[i] = { key = item.key, text = item.text, origin = origin_data(item.origin), was = origin_data(item.was) }
+    out.undone[i] = { key = item.key, text = item.text, origin = source.data(item.origin), was = source.data(item.was) }
   end
   for name, origins in pairs(from.env) do
     local by_name = {}
-    for key, origin in pairs(origins) do by_name[key] = origin_data(origin) end
+    for key, origin in pairs(origins) do by_name[key] = source.data(origin) end
     out.env[name] = require("srt.json").object(by_name)
   end
   return out

@@ -2,6 +2,7 @@
 -- Asks a policy what a run would ask it, of the modules that runs ask, with no sandbox and no proxy. For explain, test
 -- and repl. No value of a secret is read: stand-ins like "<secret.NAME>" take their place.
 local judge = require "srt.judge"
+local paths = require "srt.paths"
 
 local rehearse = {}
 local Rehearsal = {}
@@ -98,9 +99,8 @@ end
 ---@param path string as it was named
 ---@return string absolute; "~" is the home
 function Rehearsal:absolute(path)
-  local cwd = self.facts.cwd
   if path == "~" or path:sub(1, 2) == "~/" then return (self.facts.home or "~") .. path:sub(2) end
-  return path:sub(1, 1) == "/" and path or (cwd == "/" and "" or cwd) .. "/" .. path
+  return paths.absolute(path, self.facts.cwd)
 end
 
 ---What an action on a path is answered, without any callback.

@@ -127,6 +127,12 @@ function report.replaced(notices)
   return lines
 end
 
+---A line that a policy has logged.
+---@param level string
+---@param text string
+---@return string
+function report.logged(level, text) return level == "info" and text or level .. ": " .. text end
+
 ---Plain data of the errors, for --json.
 ---@param problems table[]
 ---@return table[]

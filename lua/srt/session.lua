@@ -56,8 +56,8 @@ local function new_box(facts, root, learner, given)
     end,
     ask = facts.ask,
     log = facts.log or function(level, text)
-      sys.write(2, "srt-lua: policy: " .. (level == "info" and "" or level .. ": ")
-        .. require("srt.report").plain(text) .. "\n")
+      local report = require "srt.report"
+      sys.write(2, "srt-lua: policy: " .. report.plain(report.logged(level, text)) .. "\n")
     end,
   }
   if box and facts.now then box:clock(facts.now) end
@@ -192,7 +192,7 @@ local function load(facts, path, options)
     profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away "
       .. "inside a namespace of its own, so names inside allowWrite can be replaced there"
   end
-  local link = real and paths.movable(path:sub(1, 1) == "/" and path or facts.cwd .. "/" .. path, rules)
+  local link = real and paths.movable(paths.absolute(path, facts.cwd), rules)
   if link then
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))

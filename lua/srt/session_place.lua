@@ -4,12 +4,7 @@ local sys = require "srt.c.sys"
 
 local place = {}
 
-local FOLDER, SUFFIX, MOST_NAME = "/sessions", ".sock", 64
-
----The folder of sockets in a folder of ours.
----@param folder string
----@return string
-function place.folder(folder) return folder .. FOLDER end
+local SUFFIX, MOST_NAME = ".sock", 64
 
 -- Folders of ours, the best one first.
 local function folders(facts)
@@ -36,9 +31,8 @@ end
 function place.make(facts, name)
   local state = require("srt.state")
   for _, folder in ipairs(folders(facts)) do
-    local sockets = place.folder(folder)
-    state.prepare({ folder })
-    if state.isOurs(folder) then require("srt.c.tidy").mkdir(sockets) end
+    local sockets = state.sockets(folder)
+    if state.prepare({ folder }) then require("srt.c.tidy").mkdir(sockets) end
     if state.isOurs(sockets) then
       -- A name that was made up is never taken over by another session.
       for _, left in ipairs(sys.readdir(sockets) or {}) do
@@ -56,11 +50,11 @@ end
 ---@return string|nil path
 ---@return string|nil message
 function place.find(facts, session)
-  if session:find("/", 1, true) then return session:sub(1, 1) == "/" and session or facts.cwd .. "/" .. session end
+  if session:find("/", 1, true) then return require("srt.paths").absolute(session, facts.cwd) end
   local why = place.refuse(session)
   if why then return nil, why end
   for _, folder in ipairs(folders(facts)) do
-    local path = place.folder(folder) .. "/" .. session .. SUFFIX
+    local path = require("srt.state").sockets(folder) .. "/" .. session .. SUFFIX
     if sys.lstat(path) then return path end
   end
   return nil, ("there is no session %q; srt-lua session starts one"):format(session)

@@ -58,16 +58,6 @@ local function comment(text, pos)
   return long_bracket(text, pos + 2) or (text:find("\n", pos, true) or #text + 1)
 end
 
----Passes over what holds no code: a string, a long bracket or a comment.
----@param text string
----@param pos integer
----@return integer|nil behind nil where none of these begins at pos
-function source.skip(text, pos)
-  if text:find('^["\']', pos) then return select(2, quoted(text, pos)) end
-  if text:find("^%-%-", pos) then return comment(text, pos) end
-  return (long_bracket(text, pos))
-end
-
 source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
 
 ---Lists the string literals and assigned names of a Lua source.
@@ -215,6 +205,13 @@ function source.entries(doc, key, list, literal_of)
     -- With room for what becomes of it in a profile.
     return setmetatable({ value = list[i], place = i, given = nil, path = nil }, meta)
   end
+end
+
+---An origin as plain data for JSON.
+---@param origin table|nil
+---@return table|nil
+function source.data(origin)
+  return origin and { file = origin.file, line = origin.line or nil, key = origin.key }
 end
 
 ---Text of an origin for people: file:line, or file and key.

@@ -38,6 +38,11 @@ function state.isOurs(path)
   return st ~= nil and st.type == "dir" and st.uid == sys.ids() and st.mode & GROUP_AND_OTHER_WRITE == 0
 end
 
+---The folder of the sockets of sessions in a folder of ours.
+---@param folder string
+---@return string
+function state.sockets(folder) return folder .. "/sessions" end
+
 -- Makes a folder with its parents; all is beneath a folder that is there.
 local function make(path)
   if sys.lstat(path) then return end
@@ -48,17 +53,24 @@ local function make(path)
   if st and (st.uid == sys.ids() or st.mode & 512 ~= 0) then tidy.mkdir(path) end
 end
 
+-- Is it ours, made where it was not there?
+local function had(folder)
+  if state.isOurs(folder) then return true end
+  make(folder)
+  return state.isOurs(folder)
+end
+
 ---Makes the folder that the state of a run will be in. Before the policy is resolved: only what is there by then is
 ---kept from the command.
 ---@param folders string[] from state.folders
+---@return string|nil folder
 function state.prepare(folders)
   for _, folder in ipairs(folders) do
-    if not state.isOurs(folder) then make(folder) end
-    if state.isOurs(folder) then
+    if had(folder) then
       -- What is told there, of other runs too, is hidden from the first command on.
       local _, told = require("srt.violation_file").path(folder)
       if not sys.lstat(told) then tidy.mkdir(told) end
-      return
+      return folder
     end
   end
 end
@@ -185,9 +197,8 @@ function state.create(folders, text)
   for _, folder in ipairs(folders) do
     local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
     for _ = 1, 3 do
-      if not state.isOurs(folder) then make(folder) end
       local fd
-      if state.isOurs(folder) then fd, message = tidy.create(path, text) end
+      if had(folder) then fd, message = tidy.create(path, text) end
       if fd then return { path = path, fd = fd, folder = folder } end
     end
   end

@@ -231,7 +231,7 @@ function Run:all(spec, policy)
   self.fakes = require("srt.test_fakes").of(spec)
   self.facts.ask = self.fakes
   self.facts.log = function(level, text)
-    self.lines[#self.lines + 1] = (level == "info" and "" or level .. ": ") .. text
+    self.lines[#self.lines + 1] = require("srt.report").logged(level, text)
   end
   local message = make_files(self)
   if message then

@@ -58,7 +58,7 @@ end
 ---@return string
 function World:absolute(path, home)
   if path == "~" or path:sub(1, 2) == "~/" then return (home or self.home) .. path:sub(2) end
-  return path:sub(1, 1) == "/" and path or self.cwd .. "/" .. path
+  return paths.absolute(path, self.cwd)
 end
 
 ---Makes a file, or a folder where the path ends in a slash, if it is in this world and not there yet.

@@ -101,9 +101,7 @@ function top_source.open(facts)
   local state = require("srt.state")
   local temp = require("srt.session").tempDir(facts)
   local folders = state.folders(facts, temp and require("srt.paths").parent(temp))
-  state.prepare(folders)
-  local folder
-  for _, path in ipairs(folders) do folder = folder or state.isOurs(path) and path end
+  local folder = state.prepare(folders)
   if not folder then return nil, "there is no folder for the state of runs: " .. table.concat(folders, ", ") end
   local looker, live = require("srt.decision_log").places(folder)
   require("srt.decision_log").forget(folder)

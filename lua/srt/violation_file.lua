@@ -75,15 +75,10 @@ function File:close()
   self.fd = nil
 end
 
----Makes the file that the user named, so that it can be protected.
----@param option string "--violations"
----@param path string
----@param cwd string
----@return string|nil path its real one; nil and a message where it can't be used
----@return string|boolean plain is it a file that can be protected?
-function violation_file.make(option, path, cwd)
+-- Its real path, and whether it is a file that can be protected; or nil and why it can't be used.
+local function make(option, path, cwd)
   local journal, sys = require("srt.c.journal"), require("srt.c.sys")
-  if path:sub(1, 1) ~= "/" then path = cwd .. "/" .. path end
+  path = require("srt.paths").absolute(path, cwd)
   local fd, message, code = journal.open(path, false)
   if not fd then
     return nil, ("%s %s: %s"):format(option, path, code == "EPERM" and "it is no plain file with one name" or message)
@@ -91,6 +86,25 @@ function violation_file.make(option, path, cwd)
   local kind = sys.fdinfo(fd).type
   require("srt.c.tidy").close(fd)
   return sys.realpath(path) or path, kind == "file"
+end
+
+---Makes the files that the user named on the command line; in options there are their real paths then, or "none".
+---@param options table {violations, log}
+---@param cwd string
+---@param warn fun(text: string) told of one that can't be used
+---@return string[] plain those that can be protected
+function violation_file.named(options, cwd, warn)
+  local plain = {}
+  for _, name in ipairs { "violations", "log" } do
+    local given = options[name]
+    if given and given ~= "none" then
+      local file, answer = make("--" .. name, given, cwd)
+      if not file then warn(answer) end
+      options[name] = file or "none"
+      if file and answer then plain[#plain + 1] = file end
+    end
+  end
+  return plain
 end
 
 ---@param options {folder: string?, path: string?, name: string?, policy: string?, most: number?,

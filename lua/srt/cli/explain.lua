@@ -135,7 +135,7 @@ end
 ---@param lines string[] where the policy's log goes
 ---@return table|nil rehearsal
 local function rehearse(ctx, facts, options, lines)
-  facts.log = function(level, text) lines[#lines + 1] = (level == "info" and "" or level .. ": ") .. text end
+  facts.log = function(level, text) lines[#lines + 1] = report.logged(level, text) end
   local rehearsal, problems = require("srt.rehearse").open(facts, options.policy,
     { command = options.net.command, onlyPaths = not is_net(options) })
   for i, line in ipairs(lines) do
@@ -147,18 +147,13 @@ local function rehearse(ctx, facts, options, lines)
   return rehearsal
 end
 
--- "~" is a name here: shells have put the home in its place.
-local function absolute(path, cwd)
-  return path:sub(1, 1) == "/" and path or (cwd == "/" and "" or cwd) .. "/" .. path
-end
-
 local function data_of(question, answer)
   local rule = answer.rule
   local origin, asks = not rule.builtin and rule.origin or {}, answer.asks
   return { action = question.action, path = question.path, to = question.to, decision = answer.decision,
     errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, unheld = answer.unheld,
     links = #answer.links > 0 and answer.links or nil,
-    asks = asks and { key = asks.key, file = asks.file, line = asks.line or nil },
+    asks = require("srt.source").data(asks),
     rule = { given = rule.given, path = rule.path, builtin = rule.builtin, key = origin.key, file = origin.file,
       line = origin.line or nil } }
 end
@@ -194,6 +189,8 @@ end
 
 local function tell(ctx, options, rehearsal, questions)
   local status, json, cwd = ALLOWED, require("srt.json"), rehearsal.facts.cwd
+  -- "~" is a name here: shells have put the home in its place.
+  local absolute = require("srt.paths").absolute
   for _, question in ipairs(questions) do
     local answer = rehearsal:judged(question.action, absolute(question.socket or question.path, cwd),
       question.to and absolute(question.to, cwd))
@@ -227,19 +224,14 @@ end
 function explain.main(args, ctx)
   local options, message = parse(args)
   local questions
-  if options and options.help then
-    ctx.out(explain.USAGE)
-    return 0
-  end
-  if options then questions, message = asked(options) end
-  if not questions then
-    ctx.err(report.usage("srt-lua explain", message, explain.USAGE))
-    return FAILED
-  end
+  if options and not options.help then questions, message = asked(options) end
+  local status = report.answered(ctx, "srt-lua explain", explain.USAGE,
+    options and (options.help or questions) and options, message, FAILED)
+  if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)
   if not facts then
-    ctx.err("srt-lua: " .. message .. "\n")
+    ctx.err(report.ours(message))
     return FAILED
   end
   local lines = {}

@@ -41,7 +41,7 @@ end
 
 -- The project's folder, where a policy makes sense.
 local function folder_of(given, facts)
-  local dir, why = sys.realpath(paths.normalize(given:sub(1, 1) == "/" and given or facts.cwd .. "/" .. given))
+  local dir, why = sys.realpath(paths.normalize(paths.absolute(given, facts.cwd)))
   if not dir then return nil, ("%s: %s"):format(given, why) end
   if sys.stat(dir).type ~= "dir" then return nil, given .. " is no directory" end
   if dir == "/" or facts.home and dir == sys.realpath(facts.home) then

@@ -55,10 +55,6 @@ function learn.parse(args)
   return options
 end
 
-local function absolute(path, cwd)
-  return paths.normalize(path:sub(1, 1) == "/" and path or cwd .. "/" .. path)
-end
-
 -- Where the policy goes, before anything is run for it.
 local function output_of(options, cwd)
   if options.output == "-" then return nil, "standard output is the command's; name a file with -o" end
@@ -68,7 +64,7 @@ end
 local function folders_of(options, cwd)
   local list = {}
   for i, given in ipairs(options.write) do
-    list[i] = absolute(given, cwd)
+    list[i] = paths.normalize(paths.absolute(given, cwd))
     if not sys.stat(list[i]) then return nil, ("--write %s: there is no such folder"):format(given) end
   end
   if #list == 0 then list[1] = "/" end

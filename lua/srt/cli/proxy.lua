@@ -121,15 +121,6 @@ local function login_of(token)
   return login
 end
 
--- Where violations go, as those of runs.
-local function folder_of(facts)
-  local state = require "srt.state"
-  state.prepare(facts.state)
-  for _, folder in ipairs(facts.state) do
-    if state.isOurs(folder) then return folder end
-  end
-end
-
 local function unheld(profile, options)
   if next(profile.network.ports) and options.listen[1] then
     return "network.httpProxyPort and socksProxyPort hand clients over unread: there would be nothing to filter"
@@ -149,12 +140,9 @@ local function load(ctx, options, facts)
   end
   local why = unheld(profile, options)
   if why then return nil, why end
-  if profile.credentials.active then loaded.vault, why = require("srt.secrets").open(profile, facts.env) end
+  loaded.alone = true
+  why = require("srt.planning").equip(facts, loaded)
   if why then return nil, why end
-  if profile.network.tls then
-    loaded.tls, why = require("srt.termination").make(profile.network.tls, facts.env)
-    if not loaded.tls then return nil, why end
-  end
   return loaded
 end
 
@@ -228,13 +216,11 @@ local function start(ctx, options, facts, login)
   local session = require "srt.session"
   local temp, why = session.tempDir(facts)
   if not temp then return why end
-  facts.state = require("srt.state").folders(facts, require("srt.paths").parent(temp))
-  local folder = folder_of(facts)
-  if options.violations and options.violations ~= "none" then
-    local file, warning = require("srt.violation_file").make("--violations", options.violations, facts.cwd)
-    if not file then tell(ctx, "warning: " .. warning) end
-    options.violations = file or "none"
-  end
+  local state = require "srt.state"
+  facts.state = state.folders(facts, require("srt.paths").parent(temp))
+  -- Where violations go, as those of runs.
+  local folder = state.prepare(facts.state)
+  require("srt.violation_file").named(options, facts.cwd, function(line) tell(ctx, "warning: " .. line) end)
   local loaded, problems = load(ctx, options, facts)
   if not loaded then
     if type(problems) == "string" or problems.message then return problems end
@@ -245,7 +231,6 @@ local function start(ctx, options, facts, login)
   reporter.folder, reporter.run = folder, "proxy"
   local say = options.debug and function(line) tell(ctx, "debug: " .. line) end or nil
   reporter.debug = say
-  loaded.alone = true
   local served, live = require("srt.serve").open(loaded, nil, say, ctx.program.asSrt, reporter, login)
   if not served then return live end
   local updates

@@ -223,7 +223,7 @@ local function start(ctx, options, facts)
   local self = setmetatable({ ctx = ctx, facts = facts, policy = options.policy, tty = sys.isatty(0),
     taken = function() return false end, wait = function() return true end }, Session)
   facts.log = function(level, text)
-    ctx.out(("log: %s%s\n"):format(level == "info" and "" or level .. ": ", report.plain(text)))
+    ctx.out(("log: %s\n"):format(report.plain(report.logged(level, text))))
   end
   if not self:load() then return FAILED end
   if self.tty then

@@ -81,22 +81,6 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   return require("srt.run_status").of(ctx, options.command[1], kind, value)
 end
 
--- The files that the user named for what is denied, and for all that is decided: those that can be protected.
-local function told_in(ctx, options, cwd)
-  local plain = {}
-  for _, name in ipairs { "violations", "log" } do
-    local given = options[name]
-    if given and given ~= "none" then
-      local file, answer = require("srt.violation_file").make("--" .. name, given, cwd)
-      if not file then tell(ctx, { answer }, "warning: ") end
-      options[name] = file or "none"
-      if file and answer then plain[#plain + 1] = file end
-    end
-  end
-  if options.log == "none" then options.log = nil end
-  return plain
-end
-
 -- Everything that must be known before a plan is made: the loaded policy with facts, temp (the run's temporary
 -- directory) and folders (for its state); or nil and what to say.
 local function prepare(ctx, options)
@@ -112,7 +96,10 @@ local function prepare(ctx, options)
   facts.state = folders
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
-  local told = told_in(ctx, options, facts.cwd)
+  local told = require("srt.violation_file").named(options, facts.cwd, function(line)
+    tell(ctx, { line }, "warning: ")
+  end)
+  if options.log == "none" then options.log = nil end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFiles = told, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })

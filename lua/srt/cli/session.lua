@@ -88,8 +88,7 @@ end
 local function socket_of(facts, options)
   if options.socket then
     local paths = require("srt.paths")
-    local path = paths.normalize(options.socket:sub(1, 1) == "/" and options.socket
-      or facts.cwd .. "/" .. options.socket)
+    local path = paths.normalize(paths.absolute(options.socket, facts.cwd))
     local folder, why = sys.realpath(paths.parent(path))
     if not folder then return nil, ("--socket %s: %s"):format(options.socket, why) end
     return paths.join(folder, path:match("[^/]*$"))
@@ -162,14 +161,10 @@ local function start(ctx, options)
   temp, why = session_of.tempDir(facts)
   if not temp then return why end
   facts.state = state.folders(facts, require("srt.paths").parent(temp))
-  state.prepare(facts.state)
-  local folder
-  for _, path in ipairs(facts.state) do folder = folder or state.isOurs(path) and path or nil end
-  if options.violations and options.violations ~= "none" then
-    local file, plain = require("srt.violation_file").make("--violations", options.violations, facts.cwd)
-    if not file then tell(ctx, "warning: " .. plain) end
-    options.violations, options.reportFiles = file or "none", plain == true and { file } or nil
-  end
+  local folder = state.prepare(facts.state)
+  options.reportFiles = require("srt.violation_file").named(options, facts.cwd, function(line)
+    tell(ctx, "warning: " .. line)
+  end)
   local socket
   socket, why = socket_of(facts, options)
   if not socket then return why end

@@ -82,7 +82,7 @@ end
 
 -- Adds the test files that a word of the command line means.
 local function add_word(list, word, cwd)
-  local real, message = sys.realpath(word:sub(1, 1) == "/" and word or paths.join(cwd, word))
+  local real, message = sys.realpath(paths.absolute(word, cwd))
   if not real then return ("%s: %s"):format(word, message) end
   local st = sys.stat(real)
   if st and st.type == "dir" then
@@ -105,7 +105,7 @@ local function policy_of(spec)
     local beside = policy_beside(spec.file)
     return beside, "there is no policy beside it by its name; say which, with policy = \"FILE\""
   end
-  local path = spec.policy:sub(1, 1) == "/" and spec.policy or paths.join(paths.parent(spec.file), spec.policy)
+  local path = paths.absolute(spec.policy, paths.parent(spec.file))
   local real, message = sys.realpath(path)
   return real, ("policy = %q: %s"):format(spec.policy, message or "")
 end

@@ -80,15 +80,11 @@ local function jest_asks(cwd)
     or text:find("watchman[\"']?%s*:%s*false"))
 end
 
-local function installed(name, env)
-  for folder in (env and env.PATH or ""):gmatch("[^:]+") do
-    if sys.stat(folder .. "/" .. name) then return true end
-  end
-  return false
-end
-
 local function watchman(self, profile, policy, ctx)
-  if profile.unix.all or not ctx.cwd or not installed("watchman", ctx.env) or not jest_asks(ctx.cwd) then return end
+  if profile.unix.all or not ctx.cwd or not jest_asks(ctx.cwd)
+    or not require("srt.programs").find("watchman", ctx.env and ctx.env.PATH) then
+    return
+  end
   local v = policy.values["network.allowUnixSockets"]
   self:find(v and v.origin or { file = policy.file, key = "network.allowUnixSockets" }, "this project runs Jest, which "
     .. "asks watchman, whose server can't be reached from inside: tests wait for it; run jest --no-watchman, or set "

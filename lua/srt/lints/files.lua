@@ -63,7 +63,7 @@ local function writable_path(self, profile, _, ctx)
   local fs, folders = profile.filesystem, {}
   local allowed, denied = paths.index(fs.allowWrite), paths.index(fs.denyWrite)
   for folder in (ctx.env and ctx.env.PATH or ""):gmatch("[^:]+") do
-    folder = folder:sub(1, 1) == "/" and paths.normalize(folder) or paths.join(ctx.cwd, folder)
+    folder = paths.normalize(paths.absolute(folder, ctx.cwd))
     local entry = paths.covering(allowed, folder)
     if entry and not entry.builtin and not paths.covering(denied, folder) then
       folders[entry] = folders[entry] or {}
