@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 
+from running import until
 from server import ADDRESS
 from tls_origin import Authority
 from test_proxy_cases import CASES, Server, connect, get, H, HOST, CLOSE, U
@@ -248,9 +249,7 @@ SIGNALS = (("SIGTERM", "sleep 7", False), ("SIGTERM", "trap 'exit 5' TERM; sleep
 
 def signalled(side, name, command, group):
     process = side.start({"command": "echo >ready; %s; c=$?; echo >late; exit $c" % command}, stdin=subprocess.DEVNULL)
-    ready, start = side.dir + "/w/ready", time.time()
-    while not os.path.exists(ready) and time.time() < start + 30:
-        time.sleep(0.05)
+    until(lambda: os.path.exists(side.dir + "/w/ready"), 30)
     time.sleep(0.3)
     start = time.time()
     (os.killpg if group else os.kill)(process.pid, getattr(signal, name))

@@ -3,6 +3,7 @@
 import glob
 import itertools
 import os
+import signal
 import subprocess
 import time
 
@@ -66,6 +67,15 @@ def sleeper(word):
     return None
 
 
+def children(pid):
+    """Pids of what a process's first thread started; none where it is gone."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return []
+
+
 def state(pid):
     """One letter of proc(5), None for a process that is gone."""
     try:
@@ -92,13 +102,32 @@ class Running(Case):
         self.addCleanup(_end, process)
         return process
 
-    def shell(self, env=None, **how):
-        """A terminal with a shell on it; $S runs what follows in the sandbox."""
-        env = self.environment({"S": "%s run %s --" % (BINARY, self.policy(WORK)), **(env or {})})
+    def end(self, process, number=signal.SIGINT):
+        """Ends what serves as Ctrl-C does; what it reported."""
+        process.send_signal(number)
+        out, err = process.communicate(timeout=20)
+        self.assertEqual((0, b""), (process.returncode, out), err.decode())
+        return err.decode()
+
+    def terminal(self, start=terminal.shell, env=None, **how):
+        """What start puts on a terminal, as the user of the test; it is closed when the test ends."""
         drop = os.geteuid() == 0 and self.user == "user"
-        made = terminal.shell(env, self.w, ORDINARY if drop else None, **how)
+        made = start(env=self.environment(env), cwd=self.w, uid=ORDINARY if drop else None, **how)
         self.addCleanup(made.close)
         return made
+
+    def shell(self, env=None, **how):
+        """A terminal with a shell on it; $S runs what follows in the sandbox."""
+        return self.terminal(env={"S": "%s run %s --" % (BINARY, self.policy(WORK)), **(env or {})}, **how)
+
+    def typed(self, command, term="dumb"):
+        """A shell on a terminal that echoes nothing, into which a command was typed."""
+        shown = self.terminal(env={"TERM": term})
+        shown.send("stty -echo; clear 2>/dev/null; echo rea''dy\n")
+        shown.expect("ready")
+        shown.expect(terminal.PROMPT)
+        shown.send(command + "\n")
+        return shown
 
     def gone(self, word, timeout=10):
         """Fails where a process with the word as an argument goes on living."""

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """srt-lua proxy in tests: start one, learn where it listens, end it."""
 import base64
-import signal
 import socket
 
 from running import Running
@@ -36,10 +35,3 @@ class Serving(Running):
             what, _, where = line.partition(": ")
             self.said.setdefault(what, []).append(where if what == "ca" else int(where.rpartition(":")[2]))
         return process
-
-    def end(self, process, number=signal.SIGINT):
-        """Ends it as Ctrl-C does; what it reported."""
-        process.send_signal(number)
-        out, err = process.communicate(timeout=20)
-        self.assertEqual((0, b""), (process.returncode, out), err.decode())
-        return err.decode()

@@ -43,11 +43,12 @@ class Terminal:
                 self.unread = self.unread[found.end():]
                 return found
             left = deadline - time.monotonic()
-            if left <= 0 or not self._read(left):
+            if left <= 0 or not self.more(left):
                 raise AssertionError("the terminal never showed %r; it shows:\n%s"
                                      % (pattern, self.seen[-3000:].decode(errors="replace")))
 
-    def _read(self, timeout):
+    def more(self, timeout):
+        """Whether it showed more, which is unread then."""
         if not select.select([self.fd], [], [], timeout)[0]:
             return False
         try:
@@ -67,6 +68,15 @@ class Terminal:
     def foreground(self):
         """The process group that the terminal belongs to now."""
         return os.tcgetpgrp(self.fd)
+
+    def ended(self):
+        """The status of what ran there, once the terminal has shown all."""
+        while self.more(10):
+            pass
+        status = os.waitpid(self.pid, 0)[1]
+        self.pid = 0
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
 
     def close(self):
         """Takes the terminal away, as closing its window does."""

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from lib import Case, as_everyone, main, need
-from running import Running, until
+from running import Running, children, until
 
 WORK = '{ filesystem = { allowWrite = { "." } } }'
 ASIDE = ".quarantined-by-srt-lua"
@@ -243,13 +243,8 @@ class Killed(Running):
         run = self.popen("sh", "-c", script, policy=policy, **more)
         self.assertTrue(until(lambda: os.path.exists(self.path("w/a/ready"))), "does not start")
         self.assertIn(".bashrc", os.listdir(self.w))
-        janitor = self.children(run.pid)[0]
-        return run, {"host": run.pid, "janitor": janitor, "PID 1": self.children(janitor)[0]}
-
-    @staticmethod
-    def children(pid):
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-            return [int(word) for word in file.read().split()]
+        janitor = children(run.pid)[0]
+        return run, {"host": run.pid, "janitor": janitor, "PID 1": children(janitor)[0]}
 
     def states(self):
         folder = self.path("home/.local/state/srt-lua")
@@ -342,10 +337,7 @@ class Killed(Running):
         self.assertEqual(([], [], []), (os.listdir(self.w), self.leftovers(), self.states()))
 
     def family(self, pid):
-        try:
-            mine = self.children(pid)
-        except OSError:
-            return []
+        mine = children(pid)
         return mine + [grandchild for child in mine for grandchild in self.family(child)]
 
     @as_everyone

@@ -4,9 +4,9 @@ import os
 import re
 import time
 
-import lib
 import terminal
-from lib import Case, as_everyone, main
+from lib import BINARY, as_everyone, main
+from running import Running
 
 # The answer is settled by what is typed once the question stands there.
 PROMPT = r"Allow\? \[(y/N|Y/n)\] "
@@ -37,19 +37,12 @@ termios.tcsetattr(0, termios.TCSANOW, old)
 """
 
 
-class Ask(Case):
+class Ask(Running):
     def on_terminal(self, args, body="", rest="", term="dumb"):
         """srt-lua on a terminal of its own, below a shell with job control."""
         policy = self.policy(ASK % (body, rest))
-        uid = lib.ORDINARY if os.geteuid() == 0 and self.user == "user" else None
-        shown = terminal.shell(self.environment({"TERM": term}), self.w, uid)
-        self.addCleanup(shown.close)
-        shown.send("stty -echo; clear 2>/dev/null; echo rea''dy\n")
-        shown.expect("ready")
-        shown.expect(terminal.PROMPT)
         quoted = " ".join("'%s'" % arg.replace("'", "'\\''") for arg in args)
-        shown.send("%s run %s %s; echo STATUS=$?\n" % (lib.BINARY, policy, quoted))
-        return shown
+        return self.typed("%s run %s %s; echo STATUS=$?" % (BINARY, policy, quoted), term)
 
     def say(self, shown, keys):
         time.sleep(PAUSE)
@@ -251,10 +244,8 @@ class Ask(Case):
     def test_in_the_background(self):
         """The shell has the terminal, so nobody can be asked."""
         policy = self.policy(ASK % ("", ""))
-        uid = lib.ORDINARY if os.geteuid() == 0 and self.user == "user" else None
-        shown = terminal.shell(self.environment(), self.w, uid)
-        self.addCleanup(shown.close)
-        shown.send("%s run %s sh -c 'sleep 0.5; curl -sS http://a.test/; echo rc=$?' &\n" % (lib.BINARY, policy))
+        shown = self.terminal()
+        shown.send("%s run %s sh -c 'sleep 0.5; curl -sS http://a.test/; echo rc=$?' &\n" % (BINARY, policy))
         shown.expect("no terminal to ask the user on")
         shown.expect("rc=0")
         shown.line("echo still $((1 + 1))", "still 2")

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 from lib import BINARY, Case, LONG, as_everyone, main, need, skip
-from running import SHELL, Inside, until
+from running import SHELL, Inside, children, until
 
 # Read by the namespaces backend's tests, which differ where bubblewrap does: file → tests, each with the reason.
 KEY_TESTS = {
@@ -91,8 +91,7 @@ class Bwrap(Case):
             self.assertTrue(until(lambda: os.path.exists(self.path("w/ready")), 30), "it does not start")
             pids = [run.pid]
             while len(pids) < 5:
-                with open("/proc/%d/task/%d/children" % (pids[-1], pids[-1]), encoding="ascii") as file:
-                    pids.append(int(file.read().split()[0]))
+                pids.append(children(pids[-1])[0])
             os.kill(pids[depth], signal.SIGKILL)
             _, err = run.communicate(timeout=30)
             for pid in pids:

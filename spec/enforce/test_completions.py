@@ -3,8 +3,9 @@
 import subprocess
 
 import lib
-import terminal
 from lib import main
+from running import Running
+from terminal import Terminal
 
 # What stands before the cursor, and what must be offered, or must not be ("-word").
 ROWS = [
@@ -39,7 +40,7 @@ done
 """
 
 
-class Completions(lib.Case):
+class Completions(Running):
     def setUp(self):
         super().setUp()
         self.sh("mkdir sub bin; touch p.lua p.txt a.json; printf '#!/bin/sh\n' >bin/own-command; chmod 755 bin/own-command;"
@@ -89,9 +90,7 @@ class Completions(lib.Case):
         lib.need("zsh")
         self.script("zsh")
         self.ask(["zsh", "-fn", "done"])
-        shown = terminal.Terminal(["zsh", "-f", "-i"], self.environment(dict(self.env, TERM="dumb", PS1="OUT> ")), self.w,
-                                  rows=50, cols=200)
-        self.addCleanup(shown.close)
+        shown = self.terminal(Terminal, dict(self.env, PS1="OUT> "), argv=["zsh", "-f", "-i"], rows=50, cols=200)
         shown.expect("OUT> ")
         shown.send("PROMPT='OUT> '; autoload -U compinit; compinit -u -D; source ./done; bindkey '^T' list-choices; echo rea''dy\n")
         shown.expect("ready", timeout=60)

@@ -7,10 +7,10 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
 
 import lib
 from lib import BINARY, Case, as_everyone, main, need
+from running import until
 from server import ADDRESS, Listening, Origin
 
 # ssh wants its user to have an account.
@@ -166,13 +166,11 @@ class Ssh(Case):
                                   stderr=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
-        deadline = time.time() + 10
-        while time.time() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex((ADDRESS, self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        self.fail("sshd did not start")
+        self.assertTrue(until(self.answers), "sshd did not start")
+
+    def answers(self):
+        with socket.socket() as probe:
+            return probe.connect_ex((ADDRESS, self.port)) == 0
 
     def options(self):
         """What has nothing to do with the way there."""

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """createGuard = "supervisor": protected names are not made, and all others as the kernel makes them."""
-import errno
 import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
-import time
 
 from lib import LONG, PUBLIC, as_everyone, as_only, has, main, need
-from running import Running, arguments, state, tag, until
+from running import Running, tag, until
 
 CALLS = shutil.copy(pathlib.Path(__file__).with_name("calls.py"), PUBLIC)
 SUPERVISOR = '{ filesystem = { allowWrite = { "." }, denyWrite = { %s }, createGuard = "supervisor" } }'

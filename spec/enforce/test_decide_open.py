@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 
-from lib import BINARY, LONG, as_everyone, main
+from lib import LONG, as_everyone, main
 from running import until
 from test_create_guard import agents
 from test_observe import Observed

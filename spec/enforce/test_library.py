@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 from lib import BINARY, PATH, PUBLIC, ROOT, as_everyone, has, main, skip
-from running import Running
+from running import Running, children
 
 LIBRARY = os.environ.get("SRT_LIBRARY", str(ROOT / "build/release/lib"))
 CLIENT = os.environ.get("SRT_CLIENT", str(ROOT / "build/release/spec/client"))
@@ -78,20 +78,10 @@ class Library(Running):
             out += line
         found = re.fullmatch(EXPECTED, out.decode())
         self.assertTrue(found, out.decode())
-        # The client's child is found by what it listens at.
-        sessions = [pid for pid in os.listdir("/proc") if pid.isdigit() and self.is_session(pid, process.pid)]
-        self.assertEqual(1, len(sessions))
-        os.kill(int(sessions[0]), 9)
+        (session,) = children(process.pid)
+        os.kill(session, 9)
         out, _ = process.communicate(b"\n", 60)
         self.assertEqual((0, b"gone: 3 the session has ended\n"), (process.returncode, out))
-
-    @staticmethod
-    def is_session(pid, parent):
-        try:
-            with open("/proc/%s/stat" % pid, encoding="utf-8") as stat:
-                return stat.read().rpartition(")")[2].split()[1] == str(parent)
-        except OSError:
-            return False
 
     def example(self, argv, **more):
         done = subprocess.run([*argv, "echo hello >note; cat note", "touch ../home/x; exit 4"], cwd=self.w,

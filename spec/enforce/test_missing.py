@@ -7,6 +7,7 @@ import time
 
 from files import Files
 from lib import BACKEND, USERS, as_everyone, main, skip
+from running import children
 
 
 class Missing(Files):
@@ -96,22 +97,14 @@ class Missing(Files):
             pid = run.pid
             deadline = time.time() + 10
             while depth:
-                children = self.children(pid)
-                if children:
-                    pid, depth = children[0], depth - 1
+                below = children(pid)
+                if below:
+                    pid, depth = below[0], depth - 1
                 self.assertLess(time.time(), deadline)
             os.kill(pid, signal.SIGKILL)
             run.communicate(timeout=20)
             self.assertEqual(137 if name == "the command" else 125, run.returncode, name)
             self.assertEqual(([], []), (os.listdir(self.w), self.leftovers()), name)
-
-    @staticmethod
-    def children(pid):
-        try:
-            with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-                return [int(word) for word in file.read().split()]
-        except OSError:
-            return []
 
     @as_everyone
     def test_parallel_runs_share_a_place(self):

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from lib import as_everyone, main, need, skip
+from running import children
 from test_create_guard import agents
 from test_observe import Observed
 
@@ -56,10 +57,7 @@ class Reuse(Observed):
         pid = self.tell("run " + "|".join(first))
         time.sleep(waits)
         self.tell("kill"), self.tell("wait")
-        init = self.run.pid
-        for _ in range(2):
-            with open("/proc/%d/task/%d/children" % (init, init)) as children:
-                init = int(children.read().split()[0])
+        init = children(children(self.run.pid)[0])[0]
         subprocess.run(["nsenter", "-t", str(init), "-p", "sh", "-c", "echo %d >/proc/sys/kernel/ns_last_pid" % (pid - 1)], check=True)
         self.assertEqual(pid, self.tell("run " + "|".join(second)))
         self.tell("wait")

@@ -2,14 +2,13 @@
 """Real tools under the ready-made policies, asking for the public names that these policies list."""
 import os
 import shutil
-import socket
 import subprocess
-import threading
 
 import test_connect
 from lib import PATH, Case, as_everyone, main, need
 from parents import Parent
 from registries import APT, Registries
+from running import until
 from server import ADDRESS
 from site_ import Site
 
@@ -116,32 +115,14 @@ class Browser(Case):
             self.assertIn("connect evil.test:80", got.err)
 
 
-class Engine(threading.Thread):
-    """As much of a container engine as its client asks for."""
-
-    def __init__(self, path):
-        super().__init__(daemon=True)
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.bind(path)
-        os.chmod(path, 0o666)
-        self.socket.listen()
-
-    def run(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            with connection:
-                body = b'{"Version":"made up","ApiVersion":"1.40"}'
-                while connection.recv(65536):
-                    connection.sendall(b"HTTP/1.1 200 OK\r\nApi-Version: 1.40\r\nContent-Type: application/json\r\n"
-                                       b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+# As much of a container engine as its client asks for.
+ENGINE = b"""HTTP/1.1 200 OK\r\nApi-Version: 1.40\r\nContent-Type: application/json\r\nConnection: close\r
+Content-Length: 41\r\n\r\n{"Version":"made up","ApiVersion":"1.40"}"""
 
 
 class Sockets(Case):
     LOGIN = test_connect.GitOverSsh.LOGIN
-    start_sshd = test_connect.Ssh.start_sshd
+    start_sshd, answers = test_connect.Ssh.start_sshd, test_connect.Ssh.answers
 
     @as_everyone
     def test_ssh_and_docker(self):
@@ -152,15 +133,13 @@ class Sockets(Case):
         process = subprocess.Popen(["ssh-agent", "-D", "-a", agent], stdout=subprocess.DEVNULL, preexec_fn=self.preexec())
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
-        serving = Engine(engine)
-        self.addCleanup(serving.socket.close)
-        serving.start()
-        self.sh("for i in $(seq 100); do [ -S {0} ] && break; sleep 0.05; done; SSH_AUTH_SOCK={0} ssh-add -q {1}".format(agent, self.path("user")))
+        until(lambda: os.path.exists(agent))
+        self.sh("SSH_AUTH_SOCK=%s ssh-add -q %s" % (agent, self.path("user")))
         with open(self.path("host.pub"), encoding="ascii") as file:
             known = "github.com " + file.read()
         self.write("home/.ssh/known_hosts", known)
         self.write("home/.ssh/id_ed25519", "not to be read")
-        with Parent(names={"github.com:22": (ADDRESS, self.port)}) as parent:
+        with Parent(names={"github.com:22": (ADDRESS, self.port)}) as parent, Parent(path=engine, answer=ENGINE):
             policy = """{ extends = { "workspace", "no-secrets", "git-ssh", "docker-client" },
               network = { parentProxy = { http = "%s", https = "%s" } } }""" % (parent.url, parent.url)
             ask = "docker version --format 'docker {{.Server.Version}}'" if shutil.which("docker", path=PATH) else "true"

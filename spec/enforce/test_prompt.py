@@ -3,9 +3,8 @@
 import os
 import time
 
-import lib
-import terminal
-from lib import as_everyone, main
+from lib import BINARY, as_everyone, main
+from running import Running
 
 PROMPT = r"Allow\? \[No, once, session, always\] "
 POLICY = """-- mine
@@ -21,18 +20,10 @@ return {
 """
 
 
-class Prompt(lib.Case):
-    def on_terminal(self, policy, ports, host="a.test", options="--prompt"):
-        path = self.policy(policy)
-        uid = lib.ORDINARY if os.geteuid() == 0 and self.user == "user" else None
-        shown = terminal.shell(self.environment({"TERM": "dumb"}), self.w, uid)
-        self.addCleanup(shown.close)
+class Prompt(Running):
+    def on_terminal(self, policy, ports, host="a.test"):
         script = "; ".join("curl -sS http://%s:%d/" % (host, port) for port in ports)
-        shown.send("stty -echo; echo rea''dy\n")
-        shown.expect("ready")
-        shown.expect(terminal.PROMPT)
-        shown.send("%s run %s %s -- sh -c '%s'; echo STATUS=$?\n" % (lib.BINARY, options, path, script))
-        return shown
+        return self.typed("%s run --prompt %s -- sh -c '%s'; echo STATUS=$?" % (BINARY, self.policy(policy), script))
 
     def answer(self, shown, keys):
         shown.expect(PROMPT)

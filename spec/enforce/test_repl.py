@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """srt-lua repl: what it answers on a pipe, and that Ctrl-C and Ctrl-D do on a terminal what people expect."""
-import os
-import unittest
-
-import terminal
-from lib import BINARY, ORDINARY, Case, as_everyone, main
+from lib import BINARY, as_everyone, main
+from running import Running
+from terminal import Terminal
 
 POLICY = """srt.state.count = 0
 return {
@@ -63,7 +61,7 @@ TALK = (
 )
 
 
-class Repl(Case):
+class Repl(Running):
     @as_everyone
     def test_on_a_pipe(self):
         for name in ("known_hosts", "a key"):
@@ -81,8 +79,7 @@ class Repl(Case):
 
     def test_on_a_terminal(self):
         """Ctrl-C ends what is typed or goes on, not the session; Ctrl-D ends that."""
-        uid = ORDINARY if os.geteuid() == 0 and self.user == "user" else None
-        shown = terminal.Terminal([BINARY, "repl", self.policy(POLICY)], self.environment(), self.w, uid)
+        shown = self.terminal(Terminal, argv=[BINARY, "repl", self.policy(POLICY)])
         shown.expect("help tells what can be typed\r\n> ")
         shown.send("half a li\x03")
         shown.expect("> ")
@@ -106,7 +103,7 @@ class Repl(Case):
         shown.send("= srt.state.count\n")
         shown.expect("2\r\n> ")
         shown.send("\x04")
-        self.assertEqual(0, os.waitstatus_to_exitcode(os.waitpid(shown.pid, 0)[1]))
+        self.assertEqual(0, shown.ended())
 
 
 if __name__ == "__main__":

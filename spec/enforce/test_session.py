@@ -2,79 +2,19 @@
 """srt-lua session and exec: who joins, what they may do, whom a session hears, and what is left when it dies."""
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
-import time
 
-from lib import PATH, as_everyone, main
-from running import Running
+from lib import as_everyone, main
+from running import until
 from server import Origin
+from sessions import POLICY, Sessions
 
-POLICY = """{ filesystem = { allowWrite = { "." }, denyRead = { "%s" } },
-  network = { allowedDomains = { "127.0.0.2", "ok.test" }, deniedDomains = { "127.0.0.9" }%s } }"""
 GET = "get() { for u; do curl -sS -m 20 -o /dev/null -w '%{http_code} ' $u; done; }; get"
 
 
-# Carries a client's bytes, as the user whose session it is.
-BRIDGE = """
-import os, socket, sys, threading
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-def up():
-    while data := os.read(0, 65536):
-        s.sendall(data)
-    s.shutdown(socket.SHUT_WR)
-threading.Thread(target=up, daemon=True).start()
-while data := s.recv(65536):
-    os.write(1, data)
-os._exit(0)
-"""
-
-
-class Line:
-    """A client of a session: one line of JSON asks, another answers."""
-
-    def __init__(self, process):
-        self.process = process
-
-    def raw(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def __call__(self, **message):
-        return self.raw(json.dumps(message).encode() + b"\n")
-
-
-class Session(Running):
-    def session(self, policy, *options, **more):
-        """A running session; self.socket is where it listens."""
-        process = self._kept(self.start(["session", self.policy(policy), *options], **more))
-        line = process.stdout.readline().decode()
-        self.assertTrue(line.startswith("session: /"), line or process.stderr.read().decode())
-        self.socket = line.strip().partition(": ")[2]
-        return process
-
-    def line(self):
-        """A client, as the user that the test runs as: one of another is not heard."""
-        process = subprocess.Popen([shutil.which("python3", path=PATH), "-c", BRIDGE, self.socket], preexec_fn=self.preexec(), cwd=self.w,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.environment())
-        self.addCleanup(process.stdout.close)
-        self.addCleanup(process.stdin.close)
-        return Line(self._kept(process))
-
-    def exec(self, script, *options, name=None, **more):
-        return self.run_srt(["exec", "--session", name or self.socket, *options, "--", "sh", "-c", script], **more)
-
-    def end(self, process, number=signal.SIGINT):
-        process.send_signal(number)
-        out, err = process.communicate(timeout=20)
-        self.assertEqual((0, b""), (process.returncode, out), err.decode())
-        self.assertFalse(os.path.exists(self.socket))
-        return err.decode()
-
+class Session(Sessions):
     @as_everyone
     def test_commands_join(self):
         secret = self.write("secret", "s")
@@ -210,11 +150,7 @@ class Session(Running):
             for _ in range(10):
                 socket.send_fds(giver, [b'{"op":"status"}\n'], [0] * 16)
                 self.assertTrue(json.loads(giver.recv(9999))["ok"])
-        for _ in range(100):
-            if len(os.listdir("/proc/%d/fd" % process.pid)) <= before:
-                break
-            time.sleep(0.02)
-        self.assertLessEqual(len(os.listdir("/proc/%d/fd" % process.pid)), before)
+        self.assertTrue(until(lambda: len(os.listdir("/proc/%d/fd" % process.pid)) <= before))
 
     @as_everyone
     def test_the_session_dies(self):
@@ -238,11 +174,7 @@ class Session(Running):
         self.assertEqual(1, len(say(op="status")["commands"]))
         running.kill()
         running.communicate(timeout=20)
-        for _ in range(100):
-            if not say(op="status")["commands"]:
-                break
-            time.sleep(0.02)
-        self.assertEqual([], say(op="status")["commands"])
+        self.assertTrue(until(lambda: say(op="status")["commands"] == []))
         self.end(process)
 
 

@@ -8,7 +8,7 @@ import socket
 import time
 
 from lib import BINARY, as_only, main
-from test_session import POLICY, Session as Base
+from sessions import POLICY, Sessions
 
 # Tries to be heard; and has others believe that it is a session.
 INTRUDER = """import socket
@@ -33,10 +33,7 @@ time.sleep(60)
 """
 
 
-class Attacks(Base):
-    # Those of the other file are run by it.
-    test_commands_join = test_wrap_and_update = test_whom_it_hears = test_the_session_dies = None
-
+class Attacks(Sessions):
     @as_only("root")
     def test_nobody_in_a_sandbox(self):
         self.session(POLICY % (self.path("none"), ""), "--socket", "own.sock")
@@ -142,8 +139,6 @@ class Attacks(Base):
             one.communicate(timeout=20)
         self.end(process)
 
-
-del Base
 
 if __name__ == "__main__":
     main()

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests signed inside with a masked AWS key reach AWS's stand-in with a signature by the real one."""
 import hashlib
-import hmac
 import re
-import urllib.parse
 
 from lib import Case, as_everyone, main
 from mirror import Mirrored

@@ -6,9 +6,9 @@ import re
 import signal
 import subprocess
 import time
-import unittest
 
 from lib import BINARY, ROOT, Case, as_everyone, has, main
+from running import until
 
 POLICY = """return {
   filesystem = {
@@ -221,8 +221,7 @@ class Testing(Case):
         self.write("w/policy_spec.lua", "local tests = {} for i = 1, 100 do tests['t' .. i] = function() while true do end end end "
                    "return tests")
         process = self.start(["test"])
-        while not glob.glob(self.home + "/.cache/srt-lua-test-*/home/project"):
-            self.assertIsNone(process.poll())
+        self.assertTrue(until(lambda: glob.glob(self.home + "/.cache/srt-lua-test-*/home/project")))
         time.sleep(0.2) # into the first of them
         process.send_signal(signal.SIGINT)
         self.assertEqual((b"", b""), process.communicate(timeout=30))

@@ -9,27 +9,17 @@ import subprocess
 import termios
 import time
 
-from lib import BINARY, ORDINARY, Case, as_everyone, main, need
+from lib import BINARY, as_everyone, main, need
+from running import Running, until
 from server import ADDRESS, Origin
 from terminal import Terminal
 
 HOSTILE = "</script><script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">"
 
 
-class View(Case):
-    def terminal(self, args, **more):
-        env = self.environment(dict({"TERM": "xterm"}, **more.pop("env", {})))
-        uid = ORDINARY if os.geteuid() == 0 and self.user == "user" else None
-        return Terminal([BINARY, *args], env, self.w, uid, **more)
-
-    def ended(self, terminal):
-        """The status of what ran there, once the terminal has shown all."""
-        while terminal._read(10):
-            pass
-        status = os.waitpid(terminal.pid, 0)[1]
-        terminal.pid = 0
-        os.close(terminal.fd)
-        return os.waitstatus_to_exitcode(status)
+class View(Running):
+    def shown(self, *argv, env=None, **size):
+        return self.terminal(Terminal, {"TERM": "xterm", **(env or {})}, argv=argv, **size)
 
     def held(self):
         return os.path.join(self.home, ".local/state/srt-lua/violations")
@@ -109,9 +99,7 @@ class Top(View):
         run = self.start(["sh", "-c", "while read h; do curl -s -o /dev/null http://$h/; done; ls %s" % self.held()],
                          """{ observe = "none", network = { allowedDomains = { "good.test:80" } } }""",
                          stdin=subprocess.PIPE, options=("--report", "none", "--command-text", "x"))
-        deadline = time.monotonic() + 10
-        while not self.run_srt(["top", "--once"]).out and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(lambda: self.run_srt(["top", "--once"]).out)
         return run
 
     @as_everyone
@@ -126,7 +114,7 @@ class Top(View):
         self.assertTrue(found, listed)
         run.stdin.write(b"before.test\n")
         run.stdin.flush()
-        top = self.terminal(["top", found.group(1)[:6]], env={"NO_COLOR": "1"}, rows=12, cols=60)
+        top = self.shown(BINARY, "top", found.group(1)[:6], env={"NO_COLOR": "1"}, rows=12, cols=60)
         top.expect(re.escape("%s  %d" % (found.group(1), run.pid)))
         self.assertFalse(termios.tcgetattr(top.fd)[3] & termios.ICANON)
         # A run that has just looked whether somebody is there looks again after 0.25 s.
@@ -141,14 +129,14 @@ class Top(View):
         top.expect(r"\x1b\[J")
         # Where nothing changes nothing is drawn.
         time.sleep(1.2)
-        while top._read(0):
+        while top.more(0):
             pass
         self.assertEqual(b"", top.unread)
         # Another one looks on as well, without a terminal.
         other = self.start(["top"])
         self.assertIn(b"pid", other.stdout.readline())
         top.send("q")
-        self.assertEqual(0, self.ended(top))
+        self.assertEqual(0, top.ended())
         self.assertTrue(top.seen.endswith(b"\x1b[?7h\x1b[?25h\x1b[?1049l"), top.seen[-100:])
         self.assertNotRegex(top.seen, rb"\x1b\[[0-9;]*m")
         run.stdin.write(b"more.test\n")
@@ -169,18 +157,16 @@ class Top(View):
     @as_everyone
     def test_how_it_ends(self):
         for how in ("\3", signal.SIGTERM):
-            top = self.terminal(["top"])
+            top = self.shown(BINARY, "top")
             top.expect(r"(?s)q quits.*COMMAND.*\x1b\[J")
             if how == "\3":
                 top.send(how)
             else:
                 os.kill(top.pid, how)
             top.expect(r"\x1b\[\?1049l")
-            deadline = time.monotonic() + 5
-            while not termios.tcgetattr(top.fd)[3] & termios.ICANON and time.monotonic() < deadline:
-                time.sleep(0.01)
+            until(lambda terminal=top: termios.tcgetattr(terminal.fd)[3] & termios.ICANON)
             self.assertTrue(termios.tcgetattr(top.fd)[3] & (termios.ICANON | termios.ECHO))
-            self.assertEqual(0, self.ended(top))
+            self.assertEqual(0, top.ended())
             self.assertEqual([], [name for name in os.listdir(self.held()) if "l" in name[:4]])
 
 
@@ -200,13 +186,11 @@ class Manners(View):
         script = "; ".join(" ".join([BINARY, *calls.get(name, [name, "--help"])]) + " </dev/null; %s %s --no-such-option" % (
             BINARY, name) for name in ["run", *commands])
         for env, coloured in (({"NO_COLOR": "1"}, False), ({}, True)):
-            env = self.environment(dict({"TERM": "xterm"}, **env))
-            uid = ORDINARY if os.geteuid() == 0 and self.user == "user" else None
-            terminal = Terminal(["sh", "-c", script], env, self.w, uid)
-            self.ended(terminal)
+            terminal = self.shown("sh", "-c", script, env=env)
+            terminal.ended()
             self.assertEqual(coloured, b"\x1b[" in terminal.seen, terminal.seen[-3000:])
             self.assertIn(b"unknown option --no-such-option", terminal.seen)
-        done = subprocess.run(["sh", "-c", script], env=env, cwd=self.w, preexec_fn=self.preexec(), capture_output=True)
+        done = subprocess.run(["sh", "-c", script], env=self.environment({"TERM": "xterm"}), cwd=self.w, preexec_fn=self.preexec(), capture_output=True)
         self.assertNotIn(b"\x1b", done.stdout + done.stderr)
         self.assertIn(b"denied: one attempt", done.stderr)
 
@@ -219,12 +203,12 @@ class Manners(View):
             return {}""")
         for term, told in (("xterm", True), ("dumb", False)):
             for _ in range(5):
-                terminal = self.terminal(["check", policy], env={"TERM": term})
+                terminal = self.shown(BINARY, "check", policy, env={"TERM": term})
                 terminal.expect("loading")
                 os.kill(terminal.pid, signal.SIGSTOP)
                 time.sleep(1.1)
                 os.kill(terminal.pid, signal.SIGCONT)
-                self.assertEqual(0, self.ended(terminal), terminal.seen)
+                self.assertEqual(0, terminal.ended(), terminal.seen)
                 if not told or b"looking for" in terminal.seen:
                     break
             line = rb"srt-lua: looking for what the policy's patterns and protected names match \xe2\x80\xa6\r\x1b\[K"

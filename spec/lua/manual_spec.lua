@@ -64,6 +64,19 @@ describe("the documents", function()
     end)
   end
 
+  -- cmake/Install.cmake: HACKING.md and those of core/ are for who has the sources.
+  it("have links that lead somewhere where they are installed", function()
+    local installed = { LICENSE = true }
+    for _, name in ipairs(lines_of("ls README.md SECURITY.md CHANGELOG.md docs/*.md")) do installed[name] = true end
+    for name in pairs(installed) do
+      for target in read(name):gmatch("%]%(([^)%s]+)%)") do
+        local path = (name:match("^(.*/)") or "") .. target:gsub("#.*", "")
+        path = path:gsub("^docs/%.%./", "")
+        assert.is_true(target:find("^%a+:") ~= nil or target:find("^#") ~= nil or installed[path], name .. ": " .. target)
+      end
+    end
+  end)
+
   it("are each named by another one", function()
     for _, name in ipairs(DOCS) do
       local last, found = name:match("^docs/([^/]+)$"), false
