@@ -29,7 +29,7 @@
  * which maps it anew: there it has to lie at the same place. */
 #define SHARED_AT ((void *)(UINT64_C(0x30) << 40))
 #define POPULATED (64UL << 10) /* by more than this, room comes at once */
-#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
+#define POPULATE_WRITE 23      /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
 
 struct shared *shared_new(void)
 {
