@@ -32,9 +32,12 @@ local ABI = {
 -- What no ABI holds, and a user should know.
 local OPEN = {
   "processes: they see the host's in /proc; what a daemon outside starts for them goes on when the run ends",
-  "names: modes, times, owners and extended attributes of files can be read everywhere, and changed where the user "
-    .. "owns the file",
+  "names: modes, times, owners and extended attributes of files can be read everywhere",
 }
+
+-- Where no agent can be asked.
+local ALONE = "no agent can be asked here (srt-lua doctor: notify), so nothing can be connected to, and no modes, "
+  .. "owners, times and extended attributes can be changed"
 
 local function letters(mask)
   local text = ""
@@ -121,6 +124,7 @@ function Compiler:allow(path, mask, closed)
   if self.served and not closed then mask = mask & ~M end
   mask = area.among(self.root.twins, path, mask)
   if mask == 0 then return end
+  if closed and mask & W ~= 0 and not decide.own(path) then self.again[#self.again + 1] = path end
   if #self.paths == MOST then
     error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or whole folders"):format(MOST) })
   end
@@ -163,7 +167,7 @@ end
 ---@return table|string compiler with fixed = folders that may be written and in which nothing can be made, unread =
 --- those where what is new can be opened by the agent only, and root = of backends.landlock_area; or why not
 function landlock.paths(rules, served)
-  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, served = served, root = tree_of(rules, served) },
+  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, again = {}, served = served, root = tree_of(rules, served) },
     Compiler)
   common(self.root, 0)
   local ok, problem = pcall(self.emit, self, "/", self.root, 0, 0, false)
@@ -203,8 +207,8 @@ function landlock.lacks(plan)
   return list
 end
 
-local function notes_of(profile, rules, compiled)
-  local list, missing = {}, false
+local function notes_of(profile, rules, compiled, agent)
+  local list, missing = { not agent and ALONE or nil }, false
   for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
   area.notes(list, compiled, missing)
   for path, masked in pairs(rules.masked) do
@@ -224,10 +228,10 @@ local function notes_of(profile, rules, compiled)
   return list
 end
 
--- What the agent makes, and what of it the filter has to ask for.
+-- What the agent makes and changes, and what of it the filter has to ask for.
 local function add_area(plan, profile, rules, compiled)
   plan.area, plan.guard = area.of(compiled.root, rules)
-  plan.area.reads = compiled.unread[1] ~= nil
+  plan.area.again, plan.area.reads = compiled.again, compiled.unread[1] ~= nil
   -- Sockets are bound by the command itself.
   for _, top in ipairs(profile.unix.all and plan.area.tops or {}) do
     plan.paths[#plan.paths + 1] = { path = top, access = "s" }
@@ -235,14 +239,13 @@ local function add_area(plan, profile, rules, compiled)
 end
 
 -- The filter, and what it asks the agent.
-local function add_filter(plan, profile, ctx)
-  local unix = profile.unix.all
-  local agent = plan.listen[1] ~= nil or unix or plan.area ~= nil
+local function add_filter(plan, profile, ctx, served)
+  local unix, agent = profile.unix.all, plan.area ~= nil
   local seccomp = require "backends.seccomp"
   plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
-    bare = plan.abi, agent = agent, guard = plan.area ~= nil }
+    bare = plan.abi, agent = agent, guard = served }
   if not agent then return end
-  plan.notify = seccomp.notified { lead = true, makes = true, area = plan.area }
+  plan.notify = seccomp.notified { lead = true, makes = true, metadata = true, area = served and plan.area or nil }
   if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
 end
 
@@ -253,7 +256,8 @@ end
 ---@return table? plan
 ---@return string? reason
 function landlock.compile(profile, rules, ctx)
-  local served = area.wanted(rules) and area.possible(ctx.features)
+  local agent = area.possible(ctx.features)
+  local served = agent and area.wanted(rules)
   local refused = refusals(profile, ctx, served)
   if refused then return nil, "backend \"landlock\": " .. refused end
   local abi = ctx.features.landlock
@@ -269,11 +273,11 @@ function landlock.compile(profile, rules, ctx)
   end
   plan.listen, message = namespaces.listen(profile)
   if not plan.listen then return nil, message end
-  if served then add_area(plan, profile, rules, compiled) end
-  add_filter(plan, profile, ctx)
+  if agent then add_area(plan, profile, rules, compiled) end
+  add_filter(plan, profile, ctx, served)
   area.files(plan, ctx.files)
   plan.env = namespaces.environment(profile, rules, ctx, plan)
-  plan.notes = notes_of(profile, rules, compiled)
+  plan.notes = notes_of(profile, rules, compiled, agent)
   return plan
 end
 

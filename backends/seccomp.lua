@@ -187,6 +187,18 @@ end
 local AREA = "unlink rmdir unlinkat truncate"
 local AREA_FLAGS = { O_WRONLY, O_RDWR, O_TRUNC, O_CREAT }
 
+-- Modes, owners, times and attributes, by path and by descriptor.
+local METADATA = [[
+  chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes futimesat utimensat
+  setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr
+]]
+-- The same with arguments in memory: libc and tools fall back.
+local METADATA_NEWER = "setxattrat removexattrat file_setattr"
+-- Requests of ioctl(2) that a descriptor for reading is enough for, which Landlock passes over: flags, versions and
+-- project of a file, encryption, verity; what a subvolume of btrfs is, and its removal.
+local CHANGING_REQUESTS = { 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40086604, 0x40047211, 0x800c6613, 0x40806685,
+  0x4008941a, 0x5000940f, 0x5000943f, 0xc0c89425 }
+
 local function in_area(reads, notify)
   for call in (MAKING .. AREA):gmatch("%S+") do notify(call) end
   for i, call in ipairs { "open", "openat" } do
@@ -197,11 +209,13 @@ end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?, makes: boolean?, area: {reads: boolean}?} those that make names; those
+--- lead: boolean?, learns: boolean?, makes: boolean?, metadata: boolean?, area: {reads: boolean}?} those that make
+--- names; those
 --- that connect Unix sockets; those that are observed, opens for reading among them; those that connect TCP, where the
 --- agent leads it to the proxy;
 --- learns: Unix sockets that are refused are told; makes: TCP sockets are the agent's;
---- area: where the agent makes names and opens what is written (backends.landlock)
+--- area: where the agent makes names and opens what is written (backends.landlock);
+--- metadata: and where it alone changes modes and their like
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
@@ -217,6 +231,7 @@ function seccomp.notified(options)
   -- They are made for the command, so that they can be connected for it.
   for _, family in ipairs(options.makes and { AF_INET, AF_INET6 } or {}) do notify("socket", masked(0, family)) end
   if options.area then in_area(options.area.reads, notify) end
+  for call in (options.metadata and METADATA or ""):gmatch("%S+") do notify(call) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end
@@ -239,9 +254,16 @@ local function host_network(list, options)
     refuse(list, "socket", EAFNOSUPPORT, masked(0, family), { index = 2, above = true, value = TCP + 1 })
   end
   -- Without an address it would listen on all of the machine's.
-  if not options.unix then refuse(list, "listen", EPERM) end
+  if not (options.unix and options.agent) then refuse(list, "listen", EPERM) end
   if not options.agent then refuse(list, "connect", ENETUNREACH) end
   if options.bare < 4 then refuse(list, "bind", EPERM) end
+end
+
+-- Without mounts: what Landlock does not know of.
+local function metadata(list, agent)
+  if not agent then refuse_words(list, METADATA, EPERM) end
+  refuse_words(list, METADATA_NEWER, ENOSYS)
+  for _, request in ipairs(CHANGING_REQUESTS) do refuse(list, "ioctl", ENOTTY, masked(1, request)) end
 end
 
 -- Without namespaces: what they would keep apart.
@@ -293,6 +315,7 @@ function seccomp.rules(options)
   if options.bare then
     host_network(list, options)
     host_processes(list, options)
+    metadata(list, options.agent)
   end
   return list
 end

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/guard_calls.h"
+#include "core/guard_change.h"
 #include "core/lead_calls.h"
 #include "core/origins.h"
 #include "core/util.h"
@@ -281,13 +282,15 @@ static int pass_others(struct bare_agent *agent)
 	return GUARD_ANSWERED;
 }
 
-/* With an area the filter notifies calls on names, and no other. */
-static int serve_name(struct guard *guard)
+/* The filter notifies calls on names and on what is known of files besides. */
+static int serve_file(struct guard *guard)
 {
 	const struct seccomp_data *data = &guard->notify.request->data;
 
 	guard_reap(guard);
 	guard->view.thread = (pid_t)guard->notify.request->pid;
+	if (guard_changes(data->nr))
+		return guard_change(guard);
 	if (!guard_serves(guard, data))
 		return guard_leave(guard);
 	guard_serve(guard);
@@ -304,7 +307,7 @@ static int serve_one(struct bare_agent *agent)
 	if (number == SYS_listen)
 		return pass_others(agent);
 	if (number != SYS_connect)
-		return agent->guard.area ? serve_name(&agent->guard) : -ENOSYS;
+		return agent->guard.area ? serve_file(&agent->guard) : -ENOSYS;
 	error = find_socket(agent, &asked.made);
 	if (!error && !asked.made)
 		return agent->plan->all_sockets ? pass_others(agent) : -EPERM;

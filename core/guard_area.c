@@ -73,6 +73,14 @@ bool guard_may_file(const struct guard *guard, int fd)
 		area_has(guard->area, real));
 }
 
+bool guard_may_change(const struct guard *guard, int fd)
+{
+	char real[PATH_MAX];
+
+	return guard_real_path(fd, real) >= 0 && is_named(fd, real) &&
+	       area_changes(guard->area, real);
+}
+
 int guard_remove(struct guard *guard, const struct guard_place *place,
 		 int flags)
 {

@@ -87,6 +87,14 @@ int guard_truncate(struct guard *guard, int base, struct guard_place *place,
 bool guard_may_file(const struct guard *guard, int fd);
 
 /**
+ * guard_may_change() - may modes, owners, times and attributes be changed?
+ *
+ * As guard_may_file(), and besides of the tops themselves, and of all that the
+ * command's own layer lets it write.
+ */
+bool guard_may_change(const struct guard *guard, int fd);
+
+/**
  * guard_rename() - renameat2(2)
  * Return: 0 or -errno: -EXDEV for a folder that holds more than can be looked
  * at, so that it is copied instead.

@@ -167,12 +167,16 @@ struct guard_table {
  * @on: there is such an agent
  * @tops: real paths of what may be written, with all beneath but what the guard
  *	denies
+ * @again: real paths of what may be written, with all beneath, within what the
+ *	guard denies: nothing is made there, Landlock lets it be written
  * @held: real paths of what can be neither removed nor moved, nor what is above
  */
 struct area_table {
 	bool on;
 	const char **tops;
 	size_t top_count;
+	const char **again;
+	size_t again_count;
 	const char **held;
 	size_t held_count;
 };

@@ -272,6 +272,7 @@ static void read_area(struct plan_reader *r, int index, struct area_table *area)
 {
 	area->on = true;
 	area->tops = strings_field(r, index, "tops", &area->top_count);
+	area->again = strings_field(r, index, "again", &area->again_count);
 	area->held = strings_field(r, index, "held", &area->held_count);
 }
 
