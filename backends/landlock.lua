@@ -215,7 +215,8 @@ local function notes_of(profile, rules, compiled, agent)
     if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
   end
   if profile.unix.allowed[1] and not profile.unix.all then
-    list[#list + 1] = "network.allowUnixSockets allows nothing: sockets can't be told apart by path"
+    list[#list + 1] = agent and "Unix sockets: a command can connect to those of network.allowUnixSockets, and listen "
+      .. "at none itself" or "network.allowUnixSockets allows nothing"
   end
   if profile.network.transparent then
     list[#list + 1] = "programs that ignore the proxy's variables reach nothing"
@@ -243,9 +244,10 @@ local function add_filter(plan, profile, ctx, served)
   local unix, agent = profile.unix.all, plan.area ~= nil
   local seccomp = require "backends.seccomp"
   plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
-    bare = plan.abi, agent = agent, guard = served }
+    bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil }
   if not agent then return end
-  plan.notify = seccomp.notified { lead = true, makes = true, metadata = true, area = served and plan.area or nil }
+  plan.notify = seccomp.notified { lead = true, makes = true, metadata = true, area = served and plan.area or nil,
+    sockets = plan.sockets ~= nil }
   if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
 end
 
@@ -274,6 +276,7 @@ function landlock.compile(profile, rules, ctx)
   plan.listen, message = namespaces.listen(profile)
   if not plan.listen then return nil, message end
   if agent then add_area(plan, profile, rules, compiled) end
+  plan.sockets = agent and rules.sockets and not profile.unix.all and area.sockets(rules) or nil
   add_filter(plan, profile, ctx, served)
   area.files(plan, ctx.files)
   plan.env = namespaces.environment(profile, rules, ctx, plan)

@@ -4,6 +4,7 @@
 -- What Landlock allows is bound to the files that are there when the run starts. So it lets the command make no names
 -- at all: the agent does (core/guard.h), and opens what is written, where the tree of backends.landlock says so.
 local decide = require "srt.decide_path"
+local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local area = {}
@@ -96,6 +97,22 @@ function area.of(root, rules)
   table.move(out.closed, 1, #out.closed, #guard.paths + 1, guard.paths)
   for _, list in ipairs { out.tops, out.held, guard.paths } do table.sort(list) end
   return { tops = out.tops, held = out.held }, guard
+end
+
+--- The Unix sockets that may be connected to: no mount covers what a pattern matches in a denied folder.
+---@param rules table of srt.decide_path
+---@return table sockets of the plan
+function area.sockets(rules)
+  local sockets = require("srt.unix_sockets").table(rules.sockets)
+  sockets.hidden, sockets.shown = {}, {}
+  for _, path in ipairs(sockets.globs[1] and rules:points() or {}) do
+    if not rules:at(path).read then
+      sockets.hidden[#sockets.hidden + 1] = path
+    elseif path ~= "/" and not rules:at(paths.parent(path)).read then
+      sockets.shown[#sockets.shown + 1] = path
+    end
+  end
+  return sockets
 end
 
 local function some_of(list)

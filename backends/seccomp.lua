@@ -221,7 +221,8 @@ function seccomp.notified(options)
   local list = {}
   local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
   -- A filter can't see a socket's family.
-  for _, call in ipairs(options.sockets and { "connect", "listen" } or options.lead and { "connect" } or {}) do
+  local watched = options.sockets and not options.makes
+  for _, call in ipairs(watched and { "connect", "listen" } or options.lead and { "connect" } or {}) do
     notify(call)
   end
   -- Connects as it sends, to where nobody leads: programs then do it with connect(2).
@@ -229,7 +230,9 @@ function seccomp.notified(options)
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
   end
   -- They are made for the command, so that they can be connected for it.
-  for _, family in ipairs(options.makes and { AF_INET, AF_INET6 } or {}) do notify("socket", masked(0, family)) end
+  for _, family in ipairs(options.makes and { AF_INET, AF_INET6, options.sockets and AF_UNIX or nil } or {}) do
+    notify("socket", masked(0, family))
+  end
   if options.area then in_area(options.area.reads, notify) end
   for call in (options.metadata and METADATA or ""):gmatch("%S+") do notify(call) end
   if options.observe or options.reads then observed(list, options, notify) end
@@ -256,7 +259,8 @@ local function host_network(list, options)
   -- Without an address it would listen on all of the machine's.
   if not (options.unix and options.agent) then refuse(list, "listen", EPERM) end
   if not options.agent then refuse(list, "connect", ENETUNREACH) end
-  if options.bare < 4 then refuse(list, "bind", EPERM) end
+  -- Abstract names are everybody's, and Landlock holds only what is bound by a path, or to a port.
+  if options.bare < 4 or options.sockets then refuse(list, "bind", EPERM) end
 end
 
 -- Without mounts: what Landlock does not know of.

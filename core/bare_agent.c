@@ -21,6 +21,7 @@ static int open_area(struct bare_agent *agent)
 	int error = guard_begin(guard, plan);
 
 	guard->watch.socket = -1;
+	guard->sockets = &plan->sockets;
 	guard->area = &agent->area;
 	return error ? error
 		     : area_open(&plan->area, &guard->rules, &agent->area);

@@ -18,6 +18,7 @@
 #include "core/guard_change.h"
 #include "core/lead_calls.h"
 #include "core/origins.h"
+#include "core/socket_calls.h"
 #include "core/util.h"
 
 /*
@@ -266,6 +267,27 @@ static int serve_connect(struct bare_agent *agent, struct asked *asked)
 }
 
 /*
+ * A Unix socket of ours, by path. The caller alone has it once it is connected,
+ * or somebody else waits for that.
+ */
+static int connect_unix(struct bare_agent *agent, struct bare_socket *made)
+{
+	int error = made->fd < 0 ? -EISCONN
+				 : socket_connect(&agent->guard, made->fd);
+
+	if (!error || error == GUARD_ANSWERED)
+		forget_socket(made);
+	return error;
+}
+
+static bool is_unix(const struct bare_agent *agent,
+		    const struct bare_socket *made)
+{
+	return agent->guard.sockets->on && made &&
+	       (made->fd < 0 || domain_of(made->fd) == AF_UNIX);
+}
+
+/*
  * Only with allowAllUnixSockets, whose sockets are no concern of ours. If
  * meanwhile the number has come to mean another socket, Landlock refuses that a
  * TCP socket is connected or bound (from ABI 4 on, without which no such plan
@@ -287,8 +309,6 @@ static int serve_file(struct guard *guard)
 {
 	const struct seccomp_data *data = &guard->notify.request->data;
 
-	guard_reap(guard);
-	guard->view.thread = (pid_t)guard->notify.request->pid;
 	if (guard_changes(data->nr))
 		return guard_change(guard);
 	if (!guard_serves(guard, data))
@@ -302,6 +322,8 @@ static int serve_one(struct bare_agent *agent)
 	int number = agent->guard.notify.request->data.nr, error;
 	struct asked asked = { 0 };
 
+	guard_reap(&agent->guard);
+	agent->guard.view.thread = thread_of(agent);
 	if (number == SYS_socket)
 		return make_socket(agent);
 	if (number == SYS_listen)
@@ -311,6 +333,8 @@ static int serve_one(struct bare_agent *agent)
 	error = find_socket(agent, &asked.made);
 	if (!error && !asked.made)
 		return agent->plan->all_sockets ? pass_others(agent) : -EPERM;
+	if (!error && is_unix(agent, asked.made))
+		return connect_unix(agent, asked.made);
 	return error ? error : serve_connect(agent, &asked);
 }
 

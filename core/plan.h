@@ -195,6 +195,8 @@ struct socket_glob {
  * struct socket_table - Unix sockets of the host that may be connected to
  * @on: Unix sockets may be made, and an agent connects them
  * @paths: exact real paths
+ * @hidden: real paths beneath which no pattern holds: no mount covers them
+ * @shown: and of these, beneath which they do again
  */
 struct socket_table {
 	bool on;
@@ -202,6 +204,10 @@ struct socket_table {
 	size_t path_count;
 	struct socket_glob *globs;
 	size_t glob_count;
+	const char **hidden;
+	size_t hidden_count;
+	const char **shown;
+	size_t shown_count;
 };
 
 /**

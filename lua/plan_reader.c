@@ -289,6 +289,10 @@ void plan_read_sockets(struct plan_reader *r, int index,
 {
 	sockets->on = true;
 	sockets->paths = strings_field(r, index, "paths", &sockets->path_count);
+	sockets->hidden =
+		strings_field(r, index, "hidden", &sockets->hidden_count);
+	sockets->shown =
+		strings_field(r, index, "shown", &sockets->shown_count);
 	sockets->globs =
 		list_field(r, index, "globs", read_socket_glob,
 			   sizeof(*sockets->globs), &sockets->glob_count);
