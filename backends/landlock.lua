@@ -225,18 +225,31 @@ local function notes_of(profile, rules, compiled, agent)
     list[#list + 1] = "network.tlsTerminate: who heeds no variables of the environment does not trust the run's CA; "
       .. "whom the command trusts, it can change itself"
   end
-  list[#list + 1] = "denied reads and writes are not reported"
+  if agent then
+    list[#list + 1] = "reports: refused sockets, namespaces and mounts are not among them"
+  else
+    list[#list + 1] = "denied reads and writes are not reported"
+  end
   return list
 end
 
 -- What the agent makes and changes, and what of it the filter has to ask for.
 local function add_area(plan, profile, rules, compiled)
   plan.area, plan.guard = area.of(compiled.root, rules)
-  plan.area.again, plan.area.reads = compiled.again, compiled.unread[1] ~= nil
+  plan.area.again = compiled.again
+  plan.area.reads = compiled.unread[1] ~= nil or plan.watch ~= nil and plan.watch.reads
   -- Sockets are bound by the command itself.
   for _, top in ipairs(profile.unix.all and plan.area.tops or {}) do
     plan.paths[#plan.paths + 1] = { path = top, access = "s" }
   end
+end
+
+-- What the agent, which judges all that is written, tells the host process.
+local function watch_of(profile)
+  local watch = require("srt.observe").of(profile)
+  if not watch or not watch.tells or watch.learns then return nil end
+  watch.connects = true
+  return watch
 end
 
 -- The filter, and what it asks the agent.
@@ -259,7 +272,8 @@ end
 ---@return string? reason
 function landlock.compile(profile, rules, ctx)
   local agent = area.possible(ctx.features)
-  local served = agent and area.wanted(rules)
+  local watch = agent and watch_of(profile) or nil
+  local served = agent and (area.wanted(rules) or watch ~= nil)
   local refused = refusals(profile, ctx, served)
   if refused then return nil, "backend \"landlock\": " .. refused end
   local abi = ctx.features.landlock
@@ -275,6 +289,7 @@ function landlock.compile(profile, rules, ctx)
   end
   plan.listen, message = namespaces.listen(profile)
   if not plan.listen then return nil, message end
+  plan.watch = watch
   if agent then add_area(plan, profile, rules, compiled) end
   plan.sockets = agent and rules.sockets and not profile.unix.all and area.sockets(rules) or nil
   add_filter(plan, profile, ctx, served)

@@ -160,7 +160,8 @@ static _Noreturn void agent_main(const struct plan *plan, bool leads,
 
 bool agent_waits(const struct plan *plan, bool leads)
 {
-	return plan->watch.on && !plan->watch.asks && !plan->guard.on &&
+	return plan->watch.on && !plan->bare && !plan->watch.asks &&
+	       !plan->guard.on &&
 	       !plan->sockets.on && !leads;
 }
 

@@ -20,11 +20,14 @@ static int open_area(struct bare_agent *agent)
 	struct guard *guard = &agent->guard;
 	int error = guard_begin(guard, plan);
 
-	guard->watch.socket = -1;
 	guard->sockets = &plan->sockets;
 	guard->area = &agent->area;
+	if (!error)
+		error = area_open(&plan->area, &guard->rules, &agent->area);
+	/* What the filter refuses is not told. */
 	return error ? error
-		     : area_open(&plan->area, &guard->rules, &agent->area);
+		     : watch_open(&guard->watch, &plan->watch,
+				  &(struct notified){ 0 }, agent->watch);
 }
 
 /* Returns the listener, once the command's process has sent it. */
@@ -45,19 +48,21 @@ static int take_listener(struct bare_agent *agent, int socket)
 }
 
 /* It holds no capability that the command has not, and nothing of its own. */
-static int settle(const struct plan *plan, int socket)
+static int settle(const struct bare_agent *agent, int socket)
 {
-	sys_close_all_but(0, &socket, 1);
+	const int keep[] = { socket, agent->watch };
+
+	sys_close_all_but(0, keep, agent->watch < 0 ? 1 : 2);
 	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return caps_set(plan->id.caps);
+	return caps_set(agent->plan->id.caps);
 }
 
 _Noreturn void bare_agent_run(struct bare_agent *agent, int socket)
 {
-	int error = settle(agent->plan, socket);
+	int error = settle(agent, socket);
 	struct pollfd fds[] = { { .events = POLLIN },
 				{ .fd = socket, .events = POLLIN },
 				{ .fd = -1, .events = POLLIN } };

@@ -25,6 +25,7 @@ struct bare_socket {
 /**
  * struct bare_agent - what it knows
  * @ports: of each point of the plan, where its listener really is
+ * @watch: socket to the host process, for what is observed; or -1
  * @init: the process that started the command; with it all ends
  * @area: where it makes names, with the plan's area
  * @guard: used once there is a listener
@@ -33,6 +34,7 @@ struct bare_socket {
 struct bare_agent {
 	const struct plan *plan;
 	uint16_t ports[PLAN_LISTEN_MAX];
+	int watch;
 	pid_t init;
 	struct area area;
 	struct guard guard;

@@ -20,6 +20,7 @@
 #include "core/origins.h"
 #include "core/socket_calls.h"
 #include "core/util.h"
+#include "core/watch_connect.h"
 
 /*
  * struct asked - a call with all that it refers to copied
@@ -231,7 +232,18 @@ static int lead_there(const struct lead *lead, struct asked *asked)
 	return error;
 }
 
-static int connect_tcp(const struct bare_agent *agent, struct asked *asked)
+/* As where the network has no way out. */
+static int lead_nowhere(struct bare_agent *agent, const struct in6_addr *to)
+{
+	char text[WATCH_INET_SIZE];
+
+	if (agent->plan->watch.connects &&
+	    watch_leaves(&agent->guard, text) == 1)
+		watch_tell(&agent->guard, WATCH_INET, WATCH_READ, text);
+	return is_loopback(to) ? -ECONNREFUSED : -ENETUNREACH;
+}
+
+static int connect_tcp(struct bare_agent *agent, struct asked *asked)
 {
 	struct lead lead = { .origins = agent->plan->redirect.origins };
 	struct in6_addr to;
@@ -248,7 +260,7 @@ static int connect_tcp(const struct bare_agent *agent, struct asked *asked)
 		return -EINVAL;
 	port = find_port(agent, asked, &to);
 	if (!port)
-		return is_loopback(&to) ? -ECONNREFUSED : -ENETUNREACH;
+		return lead_nowhere(agent, &to);
 	lead.port = htons(port);
 	error = lead_there(&lead, asked);
 	/* The caller alone has it from now on, so that it ends with its own. */
@@ -324,6 +336,7 @@ static int serve_one(struct bare_agent *agent)
 
 	guard_reap(&agent->guard);
 	agent->guard.view.thread = thread_of(agent);
+	agent->guard.watch.said = false;
 	if (number == SYS_socket)
 		return make_socket(agent);
 	if (number == SYS_listen)

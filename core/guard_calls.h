@@ -34,6 +34,13 @@ int guard_refuse(struct guard *guard, const struct guard_place *place);
  */
 int guard_leave(struct guard *guard);
 
+/** guard_tell() - of what is likely denied; only with an area */
+void guard_tell(struct guard *guard, enum watch_action action,
+		const char *real);
+
+/** guard_pass() - guard_tell(), and guard_leave() */
+int guard_pass(struct guard *guard, enum watch_action action, const char *real);
+
 /** guard_may() - is a place one that the agent may touch? */
 bool guard_may(const struct guard *guard, const struct guard_place *place);
 

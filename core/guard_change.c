@@ -309,10 +309,15 @@ static int perform(struct guard *guard, struct change *change)
 			: guard_place_open(&guard->view,
 					   steal_fd(&change->base),
 					   &change->place, follow);
+	char real[PATH_MAX];
 
 	if (fd < 0)
 		return fd;
-	return guard_may_change(guard, fd) ? apply(guard, change, fd) : -EACCES;
+	if (guard_may_change(guard, fd))
+		return apply(guard, change, fd);
+	if (guard_real_path(fd, real) >= 0)
+		guard_tell(guard, WATCH_CHANGE, real);
+	return -EACCES;
 }
 
 int guard_change(struct guard *guard)
