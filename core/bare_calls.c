@@ -278,16 +278,32 @@ static int serve_connect(struct bare_agent *agent, struct asked *asked)
 	return error ? error : connect_tcp(agent, asked);
 }
 
+/* After a signal it may be tried again; containers refuse it. */
+static int take_again(struct bare_agent *agent, struct bare_socket *made)
+{
+	owned_fd int fd = notify_take_fd(
+		thread_of(agent), thread_of(agent),
+		(int)agent->guard.notify.request->data.args[0]);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_ino != made->inode)
+		return -EISCONN;
+	made->fd = steal_fd(&fd);
+	return 0;
+}
+
 /*
  * A Unix socket of ours, by path. The caller alone has it once it is connected,
  * or somebody else waits for that.
  */
 static int connect_unix(struct bare_agent *agent, struct bare_socket *made)
 {
-	int error = made->fd < 0 ? -EISCONN
-				 : socket_connect(&agent->guard, made->fd);
+	bool again = made->fd < 0;
+	int error = again ? take_again(agent, made) : 0;
 
-	if (!error || error == GUARD_ANSWERED)
+	if (!error)
+		error = socket_connect(&agent->guard, made->fd);
+	if (again || !error || error == GUARD_ANSWERED)
 		forget_socket(made);
 	return error;
 }
