@@ -27,7 +27,7 @@ def call(name, *args):
 
 def calls(path):
     """Each call as (name, arguments)."""
-    name, folder = os.fsencode(path), os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+    name, folder = os.fsencode(path), os.open(os.path.dirname(path) or ".", os.O_PATH)
     last, opened, only = os.fsencode(os.path.basename(path)), os.open(path, os.O_RDONLY), os.open(path, os.O_PATH)
     longs, ids = lambda *values: (ctypes.c_long * len(values))(*values), (os.getuid(), os.getgid())
     fd, value = b"/proc/self/fd/%d" % opened, ctypes.create_string_buffer(b"v")

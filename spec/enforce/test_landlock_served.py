@@ -32,12 +32,13 @@ class Known(Served):
         return found
 
     def tree(self):
-        for name in ("out/f", "w/f", "w/fgh", "w/keep/f", "w/keep/again/f"):
+        for name in ("out/f", "w/f", "w/fgh", "w/keep/f", "w/hid/f", "w/hid/open/f"):
             self.write(name, "x")
         os.symlink(self.path("out/f"), self.path("w/link"))
         os.link(self.path("out/f"), self.path("out/second"))
         self.own(self.dir)
-        return POLICY % (', denyWrite = { "keep" }', ""), ("out", "out/f", "w/keep", "w/keep/f")
+        return (POLICY % (', denyWrite = { "keep" }, denyRead = { "hid" }, allowRead = { "hid/open" }', ""),
+                ("out", "out/f", "w/keep", "w/keep/f", "w/hid", "w/hid/f"))
 
     def answers(self, got):
         self.assertEqual(0, got.code, got)
@@ -49,7 +50,9 @@ class Known(Served):
         policy, closed = self.tree()
         before = self.state(*closed)
         outside = self.path("out/f")
-        got = self.run_srt(["python3", CHANGES, outside, self.path("out"), "keep/f", "link", "../out/f", "f", "."], policy)
+        got = self.run_srt(["python3", CHANGES, outside, self.path("out"), "keep/f", "link", "../out/f", "f", ".",
+                            "hid/open/f"], policy)
+        self.assertEqual(8, len(got.out.splitlines()), got)
         for path, answers in self.answers(got).items():
             self.assertGreater(len(answers), 20)
             for name, answer in answers:
@@ -57,7 +60,7 @@ class Known(Served):
                     wanted = ("ENOSYS",)
                 elif name == "ioctl":
                     wanted = ("ENOTTY",)
-                elif path in ("f", "."):
+                elif path in ("f", ".", "hid/open/f"):
                     wanted = ("ok", "ENODATA", "EOPNOTSUPP")
                 elif path == "link":  # is ours, and what it leads to is not
                     wanted = ("EACCES", "ok", "EPERM", "EOPNOTSUPP") if name[0] == "l" or name == "fchownat" else ("EACCES",)
@@ -68,7 +71,7 @@ class Known(Served):
         # A descriptor that it was given, one of the agent's folder of /proc, and what else there is.
         with open(outside, encoding="ascii") as given:
             got = self.run_sh("""python3 -c 'import os; os.fchmod(0, 0o777)'; touch -h -d 2001-01-01 link; cp -p f g && chmod 604 g && stat -c %a g
-                chmod 0 /dev/null /proc/self/fd/0 /proc/$PPID/cwd /proc/1; cd "$TMPDIR" && echo >t && chmod 600 t && chmod 700 . && touch t && stat -c %a t
+                chmod 0 hid hid/f /dev/null /proc/self/fd/0 /proc/$PPID/cwd /proc/1; cd "$TMPDIR" && echo >t && chmod 600 t && chmod 700 . && touch t && stat -c %a t
                 ln /dev/stdin x; chmod 777 x""", policy, stdin=given)
             self.assertEqual("604\n600\n", got.out, got)
         self.assertEqual(before, self.state(*closed))
@@ -103,8 +106,8 @@ class Known(Served):
     def test_explained(self):
         policy, _ = self.tree()
         asked = [(action, name) for action in ("chmod", "chown", "utime", "setxattr")
-                 for name in ("f", ".", "keep/f", self.path("out/f"), "/dev/null")]
-        self.assertEqual([None, None, "EACCES", "EACCES", "EACCES"] * 4, self.explain(policy, asked))
+                 for name in ("f", ".", "hid/open/f", "hid", "hid/f", "keep/f", self.path("out/f"), "/dev/null")]
+        self.assertEqual(([None] * 3 + ["EACCES"] * 5) * 4, self.explain(policy, asked))
 
 
 class Paths(Served):
