@@ -176,11 +176,15 @@ function landlock.paths(rules, served)
   error(problem, 0)
 end
 
+local function is_published(profile, ctx) return profile.network.publish[1] ~= nil or ctx.published or false end
+
 -- What can't be had without namespaces, and is more than a denial.
 local function refusals(profile, ctx, served)
   local abi, unix = ctx.features.landlock, profile.unix.all
   if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
-  if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
+  if is_published(profile, ctx) and not area.possible(ctx.features) then
+    return "network.publishPorts and -p need a filter that can ask an agent (srt-lua doctor: notify)"
+  end
   if profile.network.tls and profile.filesystem.disabled then
     return "network.tlsTerminate needs a temporary folder for its files, and filesystem.disabled makes none"
   end
@@ -207,7 +211,7 @@ function landlock.lacks(plan)
   return list
 end
 
-local function notes_of(profile, rules, compiled, agent)
+local function notes_of(profile, rules, compiled, ctx, agent)
   local list, missing = { not agent and ALONE or nil }, false
   for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
   area.notes(list, compiled, missing)
@@ -224,6 +228,9 @@ local function notes_of(profile, rules, compiled, agent)
   if profile.network.tls then
     list[#list + 1] = "network.tlsTerminate: who heeds no variables of the environment does not trust the run's CA; "
       .. "whom the command trusts, it can change itself"
+  end
+  if is_published(profile, ctx) then
+    list[#list + 1] = "published ports: a server has the host's address and port itself; nothing inside reaches it"
   end
   if agent then
     list[#list + 1] = "reports: refused sockets, namespaces and mounts are not among them"
@@ -254,14 +261,13 @@ end
 
 -- The filter, and what it asks the agent.
 local function add_filter(plan, profile, ctx, served)
-  local unix, agent = profile.unix.all, plan.area ~= nil
+  local unix, agent, publish = profile.unix.all, plan.area ~= nil, is_published(profile, ctx)
   local seccomp = require "backends.seccomp"
   plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
-    bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil }
+    bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil, publish = publish }
   if not agent then return end
   plan.notify = seccomp.notified { lead = true, makes = true, metadata = true, area = served and plan.area or nil,
-    sockets = plan.sockets ~= nil }
-  if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
+    sockets = plan.sockets ~= nil, unix = unix, publish = publish }
 end
 
 --- Compiles a profile to a plan.
@@ -295,7 +301,7 @@ function landlock.compile(profile, rules, ctx)
   add_filter(plan, profile, ctx, served)
   area.files(plan, ctx.files)
   plan.env = namespaces.environment(profile, rules, ctx, plan)
-  plan.notes = notes_of(profile, rules, compiled, agent)
+  plan.notes = notes_of(profile, rules, compiled, ctx, agent)
   return plan
 end
 

@@ -209,7 +209,7 @@ end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?, makes: boolean?, metadata: boolean?, area: {reads: boolean}?} those that make
+--- lead: boolean?, learns: boolean?, makes: boolean?, metadata: boolean?, publish: boolean?, area: {reads: boolean}?} those that make
 --- names; those
 --- that connect Unix sockets; those that are observed, opens for reading among them; those that connect TCP, where the
 --- agent leads it to the proxy;
@@ -228,6 +228,9 @@ function seccomp.notified(options)
   -- Connects as it sends, to where nobody leads: programs then do it with connect(2).
   for _, send in ipairs(options.lead and FAST_OPEN or {}) do
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
+  end
+  for _, call in ipairs(options.publish and { "bind", "listen" } or options.unix and options.makes and { "listen" } or {}) do
+    notify(call)
   end
   -- They are made for the command, so that they can be connected for it.
   for _, family in ipairs(options.makes and { AF_INET, AF_INET6, options.sockets and AF_UNIX or nil } or {}) do
@@ -257,10 +260,10 @@ local function host_network(list, options)
     refuse(list, "socket", EAFNOSUPPORT, masked(0, family), { index = 2, above = true, value = TCP + 1 })
   end
   -- Without an address it would listen on all of the machine's.
-  if not (options.unix and options.agent) then refuse(list, "listen", EPERM) end
+  if not (options.agent and (options.unix or options.publish)) then refuse(list, "listen", EPERM) end
   if not options.agent then refuse(list, "connect", ENETUNREACH) end
   -- Abstract names are everybody's, and Landlock holds only what is bound by a path, or to a port.
-  if options.bare < 4 or options.sockets then refuse(list, "bind", EPERM) end
+  if not options.publish and (options.bare < 4 or options.sockets) then refuse(list, "bind", EPERM) end
 end
 
 -- Without mounts: what Landlock does not know of.

@@ -15,11 +15,15 @@
 /**
  * struct bare_socket - a socket that was made for the command
  * @inode: of its file, or 0
- * @fd: owned, until it is connected; then -1
+ * @fd: owned, until it is connected, or listens; then -1
+ * @family: of addresses
+ * @bound: to a port that is published
  */
 struct bare_socket {
 	uint64_t inode;
 	int fd;
+	int family;
+	bool bound;
 };
 
 /**

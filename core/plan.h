@@ -257,6 +257,18 @@ struct listen_point {
 };
 
 /**
+ * struct publish_point - a port of the host that a server inside is to have
+ * @address: numeric, of the host
+ * @port: the host's
+ * @inside: what the command calls it, on loopback
+ */
+struct publish_point {
+	const char *address;
+	uint16_t port;
+	uint16_t inside;
+};
+
+/**
  * struct redirect - TCP to anywhere leads to points of the plan
  * @port: theirs, on 127.0.0.1 and ::1; 0 where nothing is redirected
  * @eager: from the start; else once the host asks for it
@@ -312,6 +324,7 @@ struct plan_bwrap {
  * @redirect: for programs that ignore proxies
  * @bare: no namespaces: @paths and the filter are all there is; known before
  *	all the rest (core/bare.h)
+ * @publish: @bare: where the command may listen
  * @all_sockets: @bare: Unix sockets are no concern of ours
  * @paths: @bare: what is allowed, and nothing else is
  * @bwrap: where that is the backend
@@ -344,6 +357,8 @@ struct plan {
 	size_t listen_count;
 	struct redirect redirect;
 	bool bare;
+	struct publish_point *publish;
+	size_t publish_count;
 	bool all_sockets;
 	struct landlock_path *paths;
 	size_t path_count;

@@ -411,6 +411,9 @@ int socket_connect(struct guard *guard, int socket)
 	struct connecting c;
 	int error = begin(guard, socket, &c);
 
+	/* Of others the agent leads TCP, and nobody connects the rest. */
+	if (!error && option(socket, SO_DOMAIN) != AF_UNIX)
+		error = -EPERM;
 	if (!error)
 		error = do_connect(&c);
 	release(&c);

@@ -308,6 +308,15 @@ static void read_listen(struct plan_reader *r, int index, void *out)
 	listen->owners = flag_at(r, index, "owners");
 }
 
+static void read_publish(struct plan_reader *r, int index, void *out)
+{
+	struct publish_point *publish = out;
+
+	publish->address = text_field(r, index, "address", true);
+	publish->port = (uint16_t)integer_at(r, index, "hostPort");
+	publish->inside = (uint16_t)integer_at(r, index, "port");
+}
+
 static void read_notified(struct plan_reader *r, int index,
 			  struct notified *notified)
 {
@@ -412,6 +421,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 				  sizeof(*plan->listen), &plan->listen_count);
 	if (plan->listen_count > PLAN_LISTEN_MAX)
 		luaL_error(L, "plan.listen: too many ports");
+	plan->publish =
+		list_field(r, index, "publish", read_publish,
+			   sizeof(*plan->publish), &plan->publish_count);
 	if (lua_getfield(L, index, "redirect") != LUA_TNIL)
 		read_redirect(r, lua_gettop(L), &plan->redirect);
 	lua_pop(L, 1);

@@ -181,7 +181,11 @@ class Landlock(Case):
                 ('{ backend = "namespaces", enableWeakerNestedSandbox = true }', without, 125, "cannot make namespaces"),
                 ("{ enableWeakerNestedSandbox = true, strict = true }", without, 125, "strict"),
                 ("{ %s, strict = true }" % LANDLOCK, None, 125, "strict"),
-                ('{ %s, network = { publishPorts = { "8080" } } }' % LANDLOCK, None, 125, "published"),
+                ('{ %s, network = { publishPorts = { "80" } } }' % LANDLOCK, None, 125, "publish another, as in -p 8080:80"),
+                ('{ %s, network = { publishPorts = { "8080", "8081:8080" } } }' % LANDLOCK, None, 125, "once only"),
+                ('{ %s, network = { publishPorts = { "8080" } } }' % LANDLOCK, {"SRT_LUA_FAKE_MISSING": "seccomp_notify"}, 125,
+                 "publishPorts and -p need"),
+                ('{ %s, filesystem = { decideOpen = function() end } }' % LANDLOCK, None, 125, "decideOpen"),
                 ("{}", {"SRT_LUA_FAKE_MISSING": "machine"}, 125, "allowAllUnixSockets"),
                 ("{ network = { allowAllUnixSockets = true } }", {"SRT_LUA_FAKE_MISSING": "machine"}, 0, "")):
             result = self.run_srt(["echo", "ran"], policy, env=env)

@@ -197,6 +197,68 @@ class Paths(Served):
         self.assertEqual("%s: A\n%s: EACCES\n604\n" % (self.a, self.b), done.stdout, done.stderr)
 
 
+# A published port, and all that is none; then it serves by IPv4 and by IPv6, once each.
+SERVER = """
+import errno, socket, sys
+def ask(action):
+    try: return action() or "ok"
+    except OSError as error: return errno.errorcode[error.errno]
+def tcp(): return socket.socket()
+def bind(*address): return ask(lambda: tcp().bind(address))
+print(ask(lambda: tcp().listen()), bind("127.0.0.1", 0), bind("127.0.0.1", 3001), bind("192.0.2.1", 3000), bind("127.0.0.1", int(sys.argv[1])),
+      ask(lambda: socket.socket(socket.AF_INET6).bind(("::1", 3001))), ask(lambda: socket.socket(socket.AF_UNIX)))
+for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
+    server = socket.socket(family); server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind((address, 3000)); server.listen(5); server.listen(6)
+    print(server.getsockname()[1], bind("127.0.0.1", 3000), ask(lambda: tcp().connect(("127.0.0.1", 3000))),
+          ask(lambda: tcp().connect(("127.0.0.1", int(sys.argv[1])))), flush=True)
+    peer = server.accept()[0]; peer.sendall(b"inside"); peer.close(); server.close()
+"""
+
+# No socket that is connected, or was, gets anywhere else: not by AF_UNSPEC either.
+DISSOLVE = """
+import ctypes, errno, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def connect(s, data):
+    return "ok" if not libc.connect(s.fileno(), data, len(data)) else errno.errorcode[ctypes.get_errno()]
+def inet(port): return b"\\2\\0" + port.to_bytes(2, "big") + socket.inet_aton("127.0.0.1") + bytes(8)
+there, nowhere = int(sys.argv[1]), b"\\0" * 16
+for s in (socket.socket(), socket.socket(socket.AF_UNIX)):
+    if s.family == socket.AF_UNIX: s.connect(sys.argv[2])
+    else: s.connect(("127.0.0.1", 3128))
+    print(connect(s, nowhere), connect(s, inet(there)), connect(s, nowhere), connect(s, inet(there)))
+"""
+
+
+class Ports(Sockets):
+    @as_everyone
+    def test_published(self):
+        for abi in ("3", None):
+            with socket.create_server(("127.0.0.1", 0)) as taken:
+                port = taken.getsockname()[1]
+            run = self.popen("/usr/bin/python3", "-c", SERVER, str(port), policy=POLICY % ("", ""), options=("-p", "%d:3000" % port),
+                             env={"SRT_LUA_FAKE_LANDLOCK_ABI": abi})
+            self.assertEqual(b"EPERM EACCES EACCES EACCES EACCES EACCES EPERM\n", run.stdout.readline())
+            for _ in range(2):
+                self.assertEqual(b"%d EADDRINUSE ECONNREFUSED ECONNREFUSED\n" % port, run.stdout.readline())
+                with socket.create_connection(("127.0.0.1", port), 20) as client:
+                    self.assertEqual(b"inside", client.recv(99))
+            out, err = run.communicate(timeout=20)
+            self.assertEqual((0, b""), (run.returncode, out), err)
+            with self.assertRaises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", port), 20)
+
+    @as_everyone
+    def test_connected_once(self):
+        self.both()
+        policy = POLICY % ("", ', network = { allowedDomains = { "example.org" }, allowUnixSockets = { "%s" } }' % self.a)
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            got = self.run_srt(["python3", "-c", DISSOLVE, str(other.getsockname()[1]), self.a], policy)
+            self.assertEqual(["EISCONN EISCONN EISCONN EISCONN", "EINVAL EINVAL EINVAL EINVAL"], got.out.splitlines(), got)
+            other.settimeout(0.01)
+            self.assertRaises(TimeoutError, other.accept)
+
+
 class Reports(Sockets):
     @as_everyone
     def test_denials(self):
