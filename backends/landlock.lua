@@ -165,10 +165,11 @@ end
 ---@param served boolean? an agent makes the names
 ---@return {path: string, access: string}[]? paths
 ---@return table|string compiler with fixed = folders that may be written and in which nothing can be made, unread =
---- those where what is new can be opened by the agent only, and root = of backends.landlock_area; or why not
+--- those where what is new can be opened by the agent only, again = what may be written within something denied, and
+--- root = of backends.landlock_area; or why not
 function landlock.paths(rules, served)
-  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, again = {}, served = served, root = tree_of(rules, served) },
-    Compiler)
+  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, again = {}, served = served,
+    root = tree_of(rules, served) }, Compiler)
   common(self.root, 0)
   local ok, problem = pcall(self.emit, self, "/", self.root, 0, 0, false)
   if ok then return self.paths, self end
@@ -218,10 +219,6 @@ local function notes_of(profile, rules, compiled, ctx, agent)
   for path, masked in pairs(rules.masked) do
     if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
   end
-  if profile.unix.allowed[1] and not profile.unix.all then
-    list[#list + 1] = agent and "Unix sockets: a command can connect to those of network.allowUnixSockets, and listen "
-      .. "at none itself" or "network.allowUnixSockets allows nothing"
-  end
   if profile.network.transparent then
     list[#list + 1] = "programs that ignore the proxy's variables reach nothing"
   end
@@ -229,14 +226,7 @@ local function notes_of(profile, rules, compiled, ctx, agent)
     list[#list + 1] = "network.tlsTerminate: who heeds no variables of the environment does not trust the run's CA; "
       .. "whom the command trusts, it can change itself"
   end
-  if is_published(profile, ctx) then
-    list[#list + 1] = "published ports: a server has the host's address and port itself; nothing inside reaches it"
-  end
-  if agent then
-    list[#list + 1] = "reports: refused sockets, namespaces and mounts are not among them"
-  else
-    list[#list + 1] = "denied reads and writes are not reported"
-  end
+  area.notes_of_agent(list, profile, is_published(profile, ctx), agent)
   return list
 end
 
@@ -251,14 +241,6 @@ local function add_area(plan, profile, rules, compiled)
   end
 end
 
--- What the agent, which judges all that is written, tells the host process.
-local function watch_of(profile)
-  local watch = require("srt.observe").of(profile)
-  if not watch or not watch.tells or watch.learns then return nil end
-  watch.connects = true
-  return watch
-end
-
 -- The filter, and what it asks the agent.
 local function add_filter(plan, profile, ctx, served)
   local unix, agent, publish = profile.unix.all, plan.area ~= nil, is_published(profile, ctx)
@@ -266,7 +248,7 @@ local function add_filter(plan, profile, ctx, served)
   plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
     bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil, publish = publish }
   if not agent then return end
-  plan.notify = seccomp.notified { lead = true, makes = true, metadata = true, area = served and plan.area or nil,
+  plan.notify = seccomp.notified { lead = true, makes = true, area = served and plan.area or nil,
     sockets = plan.sockets ~= nil, unix = unix, publish = publish }
 end
 
@@ -278,7 +260,7 @@ end
 ---@return string? reason
 function landlock.compile(profile, rules, ctx)
   local agent = area.possible(ctx.features)
-  local watch = agent and watch_of(profile) or nil
+  local watch = agent and area.watch(profile) or nil
   local served = agent and (area.wanted(rules) or watch ~= nil)
   local refused = refusals(profile, ctx, served)
   if refused then return nil, "backend \"landlock\": " .. refused end

@@ -115,6 +115,34 @@ function area.sockets(rules)
   return sockets
 end
 
+--- What the agent, which judges all that is written, tells the host process.
+---@param profile table
+---@return table? watch of the plan
+function area.watch(profile)
+  local watch = require("srt.observe").of(profile)
+  if not watch or not watch.tells or watch.learns then return nil end
+  watch.connects = true
+  return watch
+end
+
+--- What is otherwise with what the agent does besides.
+---@param list string[] to be filled
+---@param profile table
+---@param published boolean
+---@param agent boolean is there one?
+function area.notes_of_agent(list, profile, published, agent)
+  if profile.unix.allowed[1] and not profile.unix.all then
+    list[#list + 1] = agent and "Unix sockets: a command can connect to those of network.allowUnixSockets, and listen "
+      .. "at none itself" or "network.allowUnixSockets allows nothing"
+  end
+  if published then
+    list[#list + 1] = "published ports: a server has the host's address and port itself; nothing inside reaches it"
+  end
+  if profile.observe.mode == "none" then return end
+  list[#list + 1] = agent and "reports: refused sockets, namespaces and mounts are not among them"
+    or "denied reads and writes are not reported"
+end
+
 local function some_of(list)
   return table.concat(list, ", ", 1, math.min(#list, 5))
     .. (#list > 5 and (" and %d more folders"):format(#list - 5) or "")

@@ -161,8 +161,7 @@ static _Noreturn void agent_main(const struct plan *plan, bool leads,
 bool agent_waits(const struct plan *plan, bool leads)
 {
 	return plan->watch.on && !plan->bare && !plan->watch.asks &&
-	       !plan->guard.on &&
-	       !plan->sockets.on && !leads;
+	       !plan->guard.on && !plan->sockets.on && !leads;
 }
 
 void agent_wake(const struct plan *plan, int listener, int watch)

@@ -351,9 +351,9 @@ static int listen_tcp(struct bare_agent *agent, struct bare_socket *made)
 /* After a signal it may be tried again; containers refuse it. */
 static int take_again(struct bare_agent *agent, struct bare_socket *made)
 {
-	owned_fd int fd = notify_take_fd(
-		thread_of(agent), thread_of(agent),
-		(int)agent->guard.notify.request->data.args[0]);
+	owned_fd int fd =
+		notify_take_fd(thread_of(agent), thread_of(agent),
+			       (int)agent->guard.notify.request->data.args[0]);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || st.st_ino != made->inode)

@@ -140,12 +140,11 @@ static int copy_base(const struct guard *guard, struct change *change)
 
 	if (change->place.text[0] == '/')
 		return 0;
-	change->base = dir == AT_FDCWD && !is_fd_call(guard, layout)
-			       ? notify_cwd(&guard->notify, guard->view.thread)
-			       : notify_path_fd(&guard->notify,
-						guard->view.thread, dir,
-						change->itself ? 0
-							       : O_DIRECTORY);
+	change->base =
+		dir == AT_FDCWD && !is_fd_call(guard, layout)
+			? notify_cwd(&guard->notify, guard->view.thread)
+			: notify_path_fd(&guard->notify, guard->view.thread,
+					 dir, change->itself ? 0 : O_DIRECTORY);
 	return change->base < 0 ? change->base : 0;
 }
 
@@ -262,7 +261,8 @@ static int copy_call(struct guard *guard, void *data,
 	change->flags = layout->flags == NONE
 				? 0
 				: (unsigned int)argument(guard, layout->flags);
-	if (change->flags & ~(unsigned int)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+	if (change->flags &
+	    ~(unsigned int)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
 	if (!error)
 		error = copy_rest(guard, change);
@@ -301,14 +301,13 @@ static int apply(const struct guard *guard, const struct change *change, int fd)
 
 static int perform(struct guard *guard, struct change *change)
 {
-	bool follow = !change->layout->link &&
-		      !(change->flags & AT_SYMLINK_NOFOLLOW);
-	owned_fd int fd =
-		change->itself
-			? steal_fd(&change->base)
-			: guard_place_open(&guard->view,
-					   steal_fd(&change->base),
-					   &change->place, follow);
+	bool follow =
+		!change->layout->link && !(change->flags & AT_SYMLINK_NOFOLLOW);
+	owned_fd int fd = change->itself
+				  ? steal_fd(&change->base)
+				  : guard_place_open(&guard->view,
+						     steal_fd(&change->base),
+						     &change->place, follow);
 	char real[PATH_MAX];
 
 	if (fd < 0)

@@ -232,8 +232,8 @@ static int create(const struct opening *o)
 /* Not of the area; what is not there, and not made, is not denied either. */
 static int pass(const struct opening *o, bool there)
 {
-	bool writes = (o->flags & O_ACCMODE) != O_RDONLY ||
-		      (o->flags & O_TRUNC);
+	bool writes =
+		(o->flags & O_ACCMODE) != O_RDONLY || (o->flags & O_TRUNC);
 
 	if (!there && !(o->flags & O_CREAT))
 		return guard_leave(o->guard);

@@ -270,8 +270,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = setup_listen(plan, control, NULL, failure);
 	if (!error)
-		error = setup_watch(plan, &mounts, control,
-				    &confinement->watch, failure);
+		error = setup_watch(plan, &mounts, control, &confinement->watch,
+				    failure);
 	if (!error)
 		error = setup_await(setup, MESSAGE_GO, &masks, failure);
 	if (!error && made)
