@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,17 @@
 #include "core/command.h"
 #include "core/system.h"
 
+/* Or the other end would see them open for as long as somebody waits. */
+static void close_sockets(struct guard *guard)
+{
+	struct bare_agent *agent =
+		(void *)((char *)guard - offsetof(struct bare_agent, guard));
+
+	for (size_t i = 0; i < ARRAY_SIZE(agent->sockets); i++)
+		if (agent->sockets[i].inode && agent->sockets[i].fd >= 0)
+			close(agent->sockets[i].fd);
+}
+
 /* What making names takes besides. */
 static int open_area(struct bare_agent *agent)
 {
@@ -21,6 +33,7 @@ static int open_area(struct bare_agent *agent)
 	int error = guard_begin(guard, plan);
 
 	guard->sockets = &plan->sockets;
+	guard->part = close_sockets;
 	guard->area = &agent->area;
 	if (!error)
 		error = area_open(&plan->area, &guard->rules, &agent->area);

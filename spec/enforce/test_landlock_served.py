@@ -170,11 +170,19 @@ class Paths(Served):
     @as_everyone
     def test_waiting(self):
         """A full queue holds up nobody else; a signal ends the wait, and the socket is as good as before."""
+        listens = self.path("h", "l.s")
         self.serve(self.b, "B")
+        self.serve(listens, "L", "listens")
         self.serve(self.a, "A", "0", "deaf")
         self.python("""
             import signal
-            kept = waiting(A, 10); s = socket.socket(socket.AF_UNIX)
+            kept = waiting(A, 10); early = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+            pids = [os.fork()]
+            if not pids[0]: [one.close() for one in early]; ask(A); os._exit(0)
+            time.sleep(.2); early[1].connect(L); early[1].close()  # who waits in its place keeps nothing open
+            early[0].connect(L); early[0].send(b"x"); early[0].settimeout(5); assert early[0].recv(9) == b"L"
+            os.kill(pids[0], signal.SIGKILL); os.waitpid(pids[0], 0)
+            s = socket.socket(socket.AF_UNIX)
             def stop(*_): raise InterruptedError
             signal.signal(signal.SIGALRM, stop); signal.setitimer(signal.ITIMER_REAL, .1)
             try: s.connect(A); raise AssertionError
@@ -184,7 +192,7 @@ class Paths(Served):
             try: s.connect(A); raise AssertionError
             except BlockingIOError: pass
             s.setblocking(True); s.connect(B); assert s.recv(9) == b"B"
-        """, self.lists(self.a, self.b))
+        """.replace("(L)", "(%r)" % listens), self.lists(self.a, self.b, listens))
 
     @as_everyone
     def test_in_a_container(self):
