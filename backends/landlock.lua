@@ -32,9 +32,12 @@ local ABI = {
 -- What no ABI holds, and a user should know.
 local OPEN = {
   "processes: they see the host's in /proc; what a daemon outside starts for them goes on when the run ends",
-  "names: modes, times, owners and extended attributes of files can be read everywhere, and changed where the user "
-    .. "owns the file",
+  "names: modes, times, owners and extended attributes of files can be read everywhere",
 }
+
+-- Where no agent can be asked.
+local ALONE = "no agent can be asked here (srt-lua doctor: notify), so nothing can be connected to, and no modes, "
+  .. "owners, times and extended attributes can be changed"
 
 local function letters(mask)
   local text = ""
@@ -121,6 +124,7 @@ function Compiler:allow(path, mask, closed)
   if self.served and not closed then mask = mask & ~M end
   mask = area.among(self.root.twins, path, mask)
   if mask == 0 then return end
+  if closed and mask & W ~= 0 and not decide.own(path) then self.again[#self.again + 1] = path end
   if #self.paths == MOST then
     error({ reason = ("too many paths to be told to Landlock, over %d: deny fewer, or whole folders"):format(MOST) })
   end
@@ -161,10 +165,11 @@ end
 ---@param served boolean? an agent makes the names
 ---@return {path: string, access: string}[]? paths
 ---@return table|string compiler with fixed = folders that may be written and in which nothing can be made, unread =
---- those where what is new can be opened by the agent only, and root = of backends.landlock_area; or why not
+--- those where what is new can be opened by the agent only, again = what may be written within something denied, and
+--- root = of backends.landlock_area; or why not
 function landlock.paths(rules, served)
-  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, served = served, root = tree_of(rules, served) },
-    Compiler)
+  local self = setmetatable({ paths = {}, fixed = {}, unread = {}, again = {}, served = served,
+    root = tree_of(rules, served) }, Compiler)
   common(self.root, 0)
   local ok, problem = pcall(self.emit, self, "/", self.root, 0, 0, false)
   if ok then return self.paths, self end
@@ -172,11 +177,15 @@ function landlock.paths(rules, served)
   error(problem, 0)
 end
 
+local function is_published(profile, ctx) return profile.network.publish[1] ~= nil or ctx.published or false end
+
 -- What can't be had without namespaces, and is more than a denial.
 local function refusals(profile, ctx, served)
   local abi, unix = ctx.features.landlock, profile.unix.all
   if abi < 1 then return "the kernel has no Landlock, or it is not switched on (the kernel's parameter lsm=)" end
-  if profile.network.publish[1] or ctx.published then return "no port can be published (network.publishPorts, -p)" end
+  if is_published(profile, ctx) and not area.possible(ctx.features) then
+    return "network.publishPorts and -p need a filter that can ask an agent (srt-lua doctor: notify)"
+  end
   if profile.network.tls and profile.filesystem.disabled then
     return "network.tlsTerminate needs a temporary folder for its files, and filesystem.disabled makes none"
   end
@@ -203,15 +212,12 @@ function landlock.lacks(plan)
   return list
 end
 
-local function notes_of(profile, rules, compiled)
-  local list, missing = {}, false
+local function notes_of(profile, rules, compiled, ctx, agent)
+  local list, missing = { not agent and ALONE or nil }, false
   for path in pairs(rules.placeholders) do missing = missing or left_to_scan(rules, path) end
   area.notes(list, compiled, missing)
   for path, masked in pairs(rules.masked) do
     if masked.entry.credential then list[#list + 1] = path .. " is unreadable, in the place of masked" end
-  end
-  if profile.unix.allowed[1] and not profile.unix.all then
-    list[#list + 1] = "network.allowUnixSockets allows nothing: sockets can't be told apart by path"
   end
   if profile.network.transparent then
     list[#list + 1] = "programs that ignore the proxy's variables reach nothing"
@@ -220,14 +226,15 @@ local function notes_of(profile, rules, compiled)
     list[#list + 1] = "network.tlsTerminate: who heeds no variables of the environment does not trust the run's CA; "
       .. "whom the command trusts, it can change itself"
   end
-  list[#list + 1] = "denied reads and writes are not reported"
+  area.notes_of_agent(list, profile, is_published(profile, ctx), agent)
   return list
 end
 
--- What the agent makes, and what of it the filter has to ask for.
+-- What the agent makes and changes, and what of it the filter has to ask for.
 local function add_area(plan, profile, rules, compiled)
   plan.area, plan.guard = area.of(compiled.root, rules)
-  plan.area.reads = compiled.unread[1] ~= nil
+  plan.area.again = compiled.again
+  plan.area.reads = compiled.unread[1] ~= nil or plan.watch ~= nil and plan.watch.reads
   -- Sockets are bound by the command itself.
   for _, top in ipairs(profile.unix.all and plan.area.tops or {}) do
     plan.paths[#plan.paths + 1] = { path = top, access = "s" }
@@ -235,15 +242,14 @@ local function add_area(plan, profile, rules, compiled)
 end
 
 -- The filter, and what it asks the agent.
-local function add_filter(plan, profile, ctx)
-  local unix = profile.unix.all
-  local agent = plan.listen[1] ~= nil or unix or plan.area ~= nil
+local function add_filter(plan, profile, ctx, served)
+  local unix, agent, publish = profile.unix.all, plan.area ~= nil, is_published(profile, ctx)
   local seccomp = require "backends.seccomp"
   plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
-    bare = plan.abi, agent = agent, guard = plan.area ~= nil }
+    bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil, publish = publish }
   if not agent then return end
-  plan.notify = seccomp.notified { lead = true, makes = true, area = plan.area }
-  if unix then plan.notify[#plan.notify + 1] = { call = "listen", notify = true, args = {} } end
+  plan.notify = seccomp.notified { lead = true, makes = true, area = served and plan.area or nil,
+    sockets = plan.sockets ~= nil, unix = unix, publish = publish }
 end
 
 --- Compiles a profile to a plan.
@@ -253,7 +259,9 @@ end
 ---@return table? plan
 ---@return string? reason
 function landlock.compile(profile, rules, ctx)
-  local served = area.wanted(rules) and area.possible(ctx.features)
+  local agent = area.possible(ctx.features)
+  local watch = agent and area.watch(profile) or nil
+  local served = agent and (area.wanted(rules) or watch ~= nil)
   local refused = refusals(profile, ctx, served)
   if refused then return nil, "backend \"landlock\": " .. refused end
   local abi = ctx.features.landlock
@@ -269,11 +277,13 @@ function landlock.compile(profile, rules, ctx)
   end
   plan.listen, message = namespaces.listen(profile)
   if not plan.listen then return nil, message end
-  if served then add_area(plan, profile, rules, compiled) end
-  add_filter(plan, profile, ctx)
+  plan.watch = watch
+  if agent then add_area(plan, profile, rules, compiled) end
+  plan.sockets = agent and rules.sockets and not profile.unix.all and area.sockets(rules) or nil
+  add_filter(plan, profile, ctx, served)
   area.files(plan, ctx.files)
   plan.env = namespaces.environment(profile, rules, ctx, plan)
-  plan.notes = notes_of(profile, rules, compiled)
+  plan.notes = notes_of(profile, rules, compiled, ctx, agent)
   return plan
 end
 

@@ -4,6 +4,7 @@
 -- What Landlock allows is bound to the files that are there when the run starts. So it lets the command make no names
 -- at all: the agent does (core/guard.h), and opens what is written, where the tree of backends.landlock says so.
 local decide = require "srt.decide_path"
+local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local area = {}
@@ -96,6 +97,50 @@ function area.of(root, rules)
   table.move(out.closed, 1, #out.closed, #guard.paths + 1, guard.paths)
   for _, list in ipairs { out.tops, out.held, guard.paths } do table.sort(list) end
   return { tops = out.tops, held = out.held }, guard
+end
+
+--- The Unix sockets that may be connected to: no mount covers what a pattern matches in a denied folder.
+---@param rules table of srt.decide_path
+---@return table sockets of the plan
+function area.sockets(rules)
+  local sockets = require("srt.unix_sockets").table(rules.sockets)
+  sockets.hidden, sockets.shown = {}, {}
+  for _, path in ipairs(sockets.globs[1] and rules:points() or {}) do
+    if not rules:at(path).read then
+      sockets.hidden[#sockets.hidden + 1] = path
+    elseif path ~= "/" and not rules:at(paths.parent(path)).read then
+      sockets.shown[#sockets.shown + 1] = path
+    end
+  end
+  return sockets
+end
+
+--- What the agent, which judges all that is written, tells the host process.
+---@param profile table
+---@return table? watch of the plan
+function area.watch(profile)
+  local watch = require("srt.observe").of(profile)
+  if not watch or not watch.tells or watch.learns then return nil end
+  watch.connects = true
+  return watch
+end
+
+--- What is otherwise with what the agent does besides.
+---@param list string[] to be filled
+---@param profile table
+---@param published boolean
+---@param agent boolean is there one?
+function area.notes_of_agent(list, profile, published, agent)
+  if profile.unix.allowed[1] and not profile.unix.all then
+    list[#list + 1] = agent and "Unix sockets: a command can connect to those of network.allowUnixSockets, and listen "
+      .. "at none itself" or "network.allowUnixSockets allows nothing"
+  end
+  if published then
+    list[#list + 1] = "published ports: a server has the host's address and port itself; nothing inside reaches it"
+  end
+  if profile.observe.mode == "none" then return end
+  list[#list + 1] = agent and "reports: refused sockets, namespaces and mounts are not among them"
+    or "denied reads and writes are not reported"
 end
 
 local function some_of(list)

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The system calls that a sandboxed process is refused, as data.
---
--- Arguments that the kernel takes as int are compared under a 32-bit mask: the
--- upper half of the register is ignored by the kernel, so it is ignored here.
+local bare = require "backends.seccomp_bare"
+local entry = require "backends.seccomp_entry"
+
 local seccomp = {}
 
-local EPERM, EACCES, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT, ENETUNREACH = 1, 13, 25, 38, 95, 97, 101
-local INT = 0xffffffff
+local masked, differs, refuse, refuse_words = entry.masked, entry.differs, entry.refuse, entry.refuse_words
+
+local EPERM, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 25, 38, 95, 97
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
@@ -14,9 +15,7 @@ local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 1, 2, 0x40, 0x80, 0x200
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
-local PRIO_PROCESS, PRIO_PGRP, PRIO_USER = 0, 1, 2
-local IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 1, 2, 3
-local TCP = 6
+local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
 local NEWTIME = 0x80
 -- CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 local NEW = { 0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000 }
@@ -41,31 +40,9 @@ local NAMESPACES = [[
   fsopen fsconfig fsmount fspick mount_setattr setns chroot
 ]]
 
--- Memory, queues and semaphores that all processes of a user share.
-local IPC = [[
-  shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl
-  mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr
-]]
-
 -- Calls that give a file its mode, and which argument that is.
 local MODES = { { "chmod", 1 }, { "fchmod", 1 }, { "fchmodat", 2 }, { "fchmodat2", 2 }, { "creat", 1 }, { "mkdir", 1 },
   { "mkdirat", 2 }, { "mknod", 1 }, { "mknodat", 2 } }
-
-local function masked(index, value, mask)
-  return { index = index, mask = mask or INT, value = value }
-end
-
-local function differs(index)
-  return { index = index, differs = true, value = 0 }
-end
-
-local function refuse(list, call, error, ...)
-  list[#list + 1] = { call = call, errno = error, args = { ... } }
-end
-
-local function refuse_words(list, words, error)
-  for call in words:gmatch("%S+") do refuse(list, call, error) end
-end
 
 -- INET, INET6, route NETLINK, and UNIX if asked for: all, or those that the agent connects. Of these a datagram socket
 -- is none, since it needs no connection to send.
@@ -183,40 +160,27 @@ local function observed(list, options, notify)
   for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
 end
 
--- Without mounts: all that names a file which is written, made or removed.
-local AREA = "unlink rmdir unlinkat truncate"
-local AREA_FLAGS = { O_WRONLY, O_RDWR, O_TRUNC, O_CREAT }
-
-local function in_area(reads, notify)
-  for call in (MAKING .. AREA):gmatch("%S+") do notify(call) end
-  for i, call in ipairs { "open", "openat" } do
-    if reads then notify(call) end
-    for _, flag in ipairs(reads and {} or AREA_FLAGS) do notify(call, masked(i, flag, flag)) end
-  end
-end
-
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?, makes: boolean?, area: {reads: boolean}?} those that make names; those
---- that connect Unix sockets; those that are observed, opens for reading among them; those that connect TCP, where the
---- agent leads it to the proxy;
---- learns: Unix sockets that are refused are told; makes: TCP sockets are the agent's;
---- area: where the agent makes names and opens what is written (backends.landlock)
+--- lead: boolean?, learns: boolean?, makes: boolean?, publish: boolean?, area: {reads: boolean}?}
+--- those that make names; those that connect Unix sockets; those that are observed, opens for reading among them; those
+--- that connect TCP, where the agent leads it to the proxy; learns: Unix sockets that are refused are told;
+--- makes: without namespaces, the agent's are all sockets, and changes of modes and their like; publish: some may
+--- listen; area: where it makes names and opens what is written
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
   local function notify(call, ...) list[#list + 1] = { call = call, notify = true, args = { ... } } end
   -- A filter can't see a socket's family.
-  for _, call in ipairs(options.sockets and { "connect", "listen" } or options.lead and { "connect" } or {}) do
+  local watched = options.sockets and not options.makes
+  for _, call in ipairs(watched and { "connect", "listen" } or options.lead and { "connect" } or {}) do
     notify(call)
   end
   -- Connects as it sends, to where nobody leads: programs then do it with connect(2).
   for _, send in ipairs(options.lead and FAST_OPEN or {}) do
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
   end
-  -- They are made for the command, so that they can be connected for it.
-  for _, family in ipairs(options.makes and { AF_INET, AF_INET6 } or {}) do notify("socket", masked(0, family)) end
-  if options.area then in_area(options.area.reads, notify) end
+  if options.makes then bare.notified(options, MAKING, notify) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end
@@ -225,43 +189,6 @@ function seccomp.notified(options)
   notify("open", masked(1, O_CREAT, O_CREAT | O_PATH))
   notify("openat", masked(2, O_CREAT, O_CREAT | O_PATH))
   return list
-end
-
--- Of the host's networks nothing but TCP is left, and that the agent connects, or nobody.
-local function host_network(list, options)
-  for _, family in ipairs { AF_INET, AF_INET6 } do
-    for kind = 0, SOCK_TYPES do
-      if kind ~= SOCK_STREAM then
-        refuse(list, "socket", EAFNOSUPPORT, masked(0, family), masked(1, kind, SOCK_TYPES))
-      end
-    end
-    for protocol = 1, TCP - 1 do refuse(list, "socket", EAFNOSUPPORT, masked(0, family), masked(2, protocol)) end
-    refuse(list, "socket", EAFNOSUPPORT, masked(0, family), { index = 2, above = true, value = TCP + 1 })
-  end
-  -- Without an address it would listen on all of the machine's.
-  if not options.unix then refuse(list, "listen", EPERM) end
-  if not options.agent then refuse(list, "connect", ENETUNREACH) end
-  if options.bare < 4 then refuse(list, "bind", EPERM) end
-end
-
--- Without namespaces: what they would keep apart.
-local function host_processes(list, options)
-  refuse_words(list, IPC, ENOSYS)
-  refuse(list, "setpriority", EPERM, masked(0, PRIO_USER))
-  refuse(list, "setpriority", EPERM, masked(0, PRIO_PROCESS), differs(1))
-  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_USER))
-  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PROCESS), differs(1))
-  for call in ("sched_setscheduler sched_setparam sched_setattr sched_setaffinity"):gmatch("%S+") do
-    refuse(list, call, EPERM, differs(0))
-  end
-  -- A group, or everybody; Landlock holds it from ABI 6 on.
-  if options.bare < 6 then refuse(list, "kill", EPERM, { index = 0, above = true, value = 0x80000000 }) end
-  if options.bare >= 3 then return end
-  -- Landlock does not see these before ABI 3.
-  refuse_words(list, "truncate truncate64", EACCES)
-  for i, call in ipairs { "open", "openat" } do
-    refuse(list, call, EACCES, masked(i, O_TRUNC, O_TRUNC | O_WRONLY | O_RDWR))
-  end
 end
 
 --- The rules for a run.
@@ -290,10 +217,7 @@ function seccomp.rules(options)
   refuse(list, "prlimit64", EPERM, options.nested and masked(0, 1) or differs(0), differs(2))
   if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
   if options.guard then guarded(list) end
-  if options.bare then
-    host_network(list, options)
-    host_processes(list, options)
-  end
+  if options.bare then bare.rules(list, options) end
   return list
 end
 

@@ -160,8 +160,8 @@ static _Noreturn void agent_main(const struct plan *plan, bool leads,
 
 bool agent_waits(const struct plan *plan, bool leads)
 {
-	return plan->watch.on && !plan->watch.asks && !plan->guard.on &&
-	       !plan->sockets.on && !leads;
+	return plan->watch.on && !plan->bare && !plan->watch.asks &&
+	       !plan->guard.on && !plan->sockets.on && !leads;
 }
 
 void agent_wake(const struct plan *plan, int listener, int watch)
@@ -285,7 +285,7 @@ int agent_enter(const struct plan *plan, const struct sock_fprog *filter,
 		int *led, int agent, struct failure *failure)
 {
 	bool leads = *led == LED_BY_AGENT;
-	bool needed = plan->guard.on || plan->sockets.on ||
+	bool needed = plan->bare || plan->guard.on || plan->sockets.on ||
 		      plan->watch.needed || (leads && plan->redirect.needed);
 	const struct notified *notified = calls_of(plan, leads);
 	struct sock_fprog program = { 0 };

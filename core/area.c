@@ -40,6 +40,16 @@ bool area_lists(const struct area *area, const char *path)
 	return is_in(area, path, true);
 }
 
+bool area_changes(const struct area *area, const char *path)
+{
+	if (area_lists(area, path))
+		return true;
+	for (size_t i = 0; i < area->table->again_count; i++)
+		if (path_below(path, area->table->again[i]))
+			return true;
+	return false;
+}
+
 bool area_holds(const struct area *area, const char *path)
 {
 	for (size_t i = 0; i < area->table->held_count; i++)

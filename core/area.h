@@ -34,6 +34,13 @@ bool area_has(const struct area *area, const char *path);
 /** area_lists() - may a folder be listed? A top may, too. */
 bool area_lists(const struct area *area, const char *path);
 
+/**
+ * area_changes() - may what is there be written, or its mode changed?
+ *
+ * A top may, too, and what is allowed again within something denied.
+ */
+bool area_changes(const struct area *area, const char *path);
+
 /** area_holds() - may @path, which is there, be neither removed nor replaced?
  */
 bool area_holds(const struct area *area, const char *path);

@@ -55,6 +55,9 @@ static int set_up(const struct plan *plan, int control, int setup,
 	if (!error)
 		error = setup_listen(plan, control, agent->ports, failure);
 	if (!error)
+		error = setup_watch(plan, NULL, control, &agent->watch,
+				    failure);
+	if (!error)
 		error = setup_enter(plan, failure);
 	if (!error)
 		error = landlock_paths_build(plan, &confinement->ruleset,
@@ -86,6 +89,8 @@ static int part(struct confinement *confinement, struct bare_agent *agent,
 		bare_agent_run(agent, pair[0]);
 	}
 	close(pair[0]);
+	if (agent->watch >= 0)
+		close(agent->watch);
 	if (agent_is_told(&confinement->plan->notified))
 		confinement->agent = pair[1];
 	else
@@ -104,6 +109,7 @@ _Noreturn void bare_run(const struct shared *shared, int control, int setup)
 	int error;
 
 	agent.plan = &shared->plan;
+	agent.watch = -1;
 	error = set_up(&shared->plan, control, setup, &agent, &confinement,
 		       &failure);
 	if (!error) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,17 @@
 #include "core/command.h"
 #include "core/system.h"
 
+/* Or the other end would see them open for as long as somebody waits. */
+static void close_sockets(struct guard *guard)
+{
+	struct bare_agent *agent =
+		(void *)((char *)guard - offsetof(struct bare_agent, guard));
+
+	for (size_t i = 0; i < ARRAY_SIZE(agent->sockets); i++)
+		if (agent->sockets[i].inode && agent->sockets[i].fd >= 0)
+			close(agent->sockets[i].fd);
+}
+
 /* What making names takes besides. */
 static int open_area(struct bare_agent *agent)
 {
@@ -20,10 +32,15 @@ static int open_area(struct bare_agent *agent)
 	struct guard *guard = &agent->guard;
 	int error = guard_begin(guard, plan);
 
-	guard->watch.socket = -1;
+	guard->sockets = &plan->sockets;
+	guard->part = close_sockets;
 	guard->area = &agent->area;
+	if (!error)
+		error = area_open(&plan->area, &guard->rules, &agent->area);
+	/* What the filter refuses is not told. */
 	return error ? error
-		     : area_open(&plan->area, &guard->rules, &agent->area);
+		     : watch_open(&guard->watch, &plan->watch,
+				  &(struct notified){ 0 }, agent->watch);
 }
 
 /* Returns the listener, once the command's process has sent it. */
@@ -44,19 +61,21 @@ static int take_listener(struct bare_agent *agent, int socket)
 }
 
 /* It holds no capability that the command has not, and nothing of its own. */
-static int settle(const struct plan *plan, int socket)
+static int settle(const struct bare_agent *agent, int socket)
 {
-	sys_close_all_but(0, &socket, 1);
+	const int keep[] = { socket, agent->watch };
+
+	sys_close_all_but(0, keep, agent->watch < 0 ? 1 : 2);
 	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return caps_set(plan->id.caps);
+	return caps_set(agent->plan->id.caps);
 }
 
 _Noreturn void bare_agent_run(struct bare_agent *agent, int socket)
 {
-	int error = settle(agent->plan, socket);
+	int error = settle(agent, socket);
 	struct pollfd fds[] = { { .events = POLLIN },
 				{ .fd = socket, .events = POLLIN },
 				{ .fd = -1, .events = POLLIN } };

@@ -15,16 +15,21 @@
 /**
  * struct bare_socket - a socket that was made for the command
  * @inode: of its file, or 0
- * @fd: owned, until it is connected; then -1
+ * @fd: owned, until it is connected, or listens; then -1
+ * @family: of addresses
+ * @bound: to a port that is published
  */
 struct bare_socket {
 	uint64_t inode;
 	int fd;
+	int family;
+	bool bound;
 };
 
 /**
  * struct bare_agent - what it knows
  * @ports: of each point of the plan, where its listener really is
+ * @watch: socket to the host process, for what is observed; or -1
  * @init: the process that started the command; with it all ends
  * @area: where it makes names, with the plan's area
  * @guard: used once there is a listener
@@ -33,6 +38,7 @@ struct bare_socket {
 struct bare_agent {
 	const struct plan *plan;
 	uint16_t ports[PLAN_LISTEN_MAX];
+	int watch;
 	pid_t init;
 	struct area area;
 	struct guard guard;

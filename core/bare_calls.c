@@ -15,9 +15,12 @@
 #include <unistd.h>
 
 #include "core/guard_calls.h"
+#include "core/guard_change.h"
 #include "core/lead_calls.h"
 #include "core/origins.h"
+#include "core/socket_calls.h"
 #include "core/util.h"
+#include "core/watch_connect.h"
 
 /*
  * struct asked - a call with all that it refers to copied
@@ -74,7 +77,11 @@ static int make_socket(struct bare_agent *agent)
 		return -errno;
 	made = place_of(agent, st.st_ino);
 	forget_socket(made);
-	*made = (struct bare_socket){ st.st_ino, steal_fd(&own) };
+	*made = (struct bare_socket){
+		.inode = st.st_ino,
+		.fd = steal_fd(&own),
+		.family = (int)data->args[0],
+	};
 	notify_answer_fd(&agent->guard.notify, copy, type & SOCK_CLOEXEC);
 	return GUARD_ANSWERED;
 }
@@ -191,15 +198,6 @@ static void forget_origin(const struct lead *lead, const struct asked *asked)
 	(void)origins_take(lead->origins, (struct sockaddr *)&name, &to);
 }
 
-static int domain_of(int socket)
-{
-	int domain = AF_UNSPEC;
-	socklen_t size = sizeof(domain);
-
-	(void)getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size);
-	return domain;
-}
-
 static bool is_there(int socket)
 {
 	struct tcp_info info = { 0 };
@@ -229,7 +227,18 @@ static int lead_there(const struct lead *lead, struct asked *asked)
 	return error;
 }
 
-static int connect_tcp(const struct bare_agent *agent, struct asked *asked)
+/* As where the network has no way out. */
+static int lead_nowhere(struct bare_agent *agent, const struct in6_addr *to)
+{
+	char text[WATCH_INET_SIZE];
+
+	if (agent->plan->watch.connects &&
+	    watch_leaves(&agent->guard, text) == 1)
+		watch_tell(&agent->guard, WATCH_INET, WATCH_READ, text);
+	return is_loopback(to) ? -ECONNREFUSED : -ENETUNREACH;
+}
+
+static int connect_tcp(struct bare_agent *agent, struct asked *asked)
 {
 	struct lead lead = { .origins = agent->plan->redirect.origins };
 	struct in6_addr to;
@@ -240,13 +249,13 @@ static int connect_tcp(const struct bare_agent *agent, struct asked *asked)
 		return -EISCONN;
 	if (asked->address.any.sa_family == AF_UNSPEC)
 		return 0;
-	if (asked->address.any.sa_family != domain_of(asked->made->fd))
+	if (asked->address.any.sa_family != asked->made->family)
 		return -EAFNOSUPPORT;
 	if (!normalize(asked, &to))
 		return -EINVAL;
 	port = find_port(agent, asked, &to);
 	if (!port)
-		return is_loopback(&to) ? -ECONNREFUSED : -ENETUNREACH;
+		return lead_nowhere(agent, &to);
 	lead.port = htons(port);
 	error = lead_there(&lead, asked);
 	/* The caller alone has it from now on, so that it ends with its own. */
@@ -264,30 +273,150 @@ static int serve_connect(struct bare_agent *agent, struct asked *asked)
 	return error ? error : connect_tcp(agent, asked);
 }
 
+/* The point that an address inside means, whose family and size are right. */
+static const struct publish_point *find_point(const struct bare_agent *agent,
+					      const struct asked *asked)
+{
+	struct in6_addr to;
+
+	if (!normalize(asked, &to) || !is_loopback(&to))
+		return NULL;
+	for (size_t i = 0; i < agent->plan->publish_count; i++)
+		/* The two families keep their port at the same place. */
+		if (htons(agent->plan->publish[i].inside) ==
+		    asked->address.v4.sin_port)
+			return &agent->plan->publish[i];
+	return NULL;
+}
+
+/* The host's address of a point, as one of the family that was asked for. */
+static bool name_point(const struct publish_point *point, struct asked *asked)
+{
+	char text[INET6_ADDRSTRLEN + sizeof("::ffff:")];
+	struct sockaddr_in6 *v6 = &asked->address.v6;
+
+	asked->address.v4.sin_port = htons(point->port);
+	if (asked->address.any.sa_family == AF_INET)
+		return inet_pton(AF_INET, point->address,
+				 &asked->address.v4.sin_addr) == 1;
+	snprintf(text, sizeof(text), "%s%s",
+		 strchr(point->address, ':') ? "" : "::ffff:", point->address);
+	v6->sin6_scope_id = 0;
+	return inet_pton(AF_INET6, text, &v6->sin6_addr) == 1;
+}
+
+/* A TCP socket of ours gets the host's address, or none. */
+static int bind_tcp(struct bare_agent *agent, struct asked *asked)
+{
+	const struct publish_point *point;
+	int error = copy_address(agent, asked);
+
+	if (!error && !notify_valid(&agent->guard.notify))
+		error = -ESRCH;
+	if (error)
+		return error;
+	if (asked->made->fd < 0)
+		return -EINVAL;
+	if (asked->address.any.sa_family != asked->made->family)
+		return -EAFNOSUPPORT;
+	point = find_point(agent, asked);
+	if (!point)
+		return -EACCES;
+	if (!name_point(point, asked))
+		return -EADDRNOTAVAIL;
+	if (bind(asked->made->fd, &asked->address.any, asked->size))
+		return -errno;
+	asked->made->bound = true;
+	return 0;
+}
+
+/* Only where it was bound here: else it would get any port of the machine. */
+static int listen_tcp(struct bare_agent *agent, struct bare_socket *made)
+{
+	int backlog = (int)agent->guard.notify.request->data.args[1];
+
+	if (!made->bound)
+		return -EPERM;
+	if (made->fd < 0)
+		return 0;
+	if (!notify_valid(&agent->guard.notify))
+		return -ESRCH;
+	if (listen(made->fd, backlog))
+		return -errno;
+	/* It ends with the caller's own. */
+	forget_socket(made);
+	return 0;
+}
+
+/* After a signal it may be tried again; containers refuse it. */
+static int take_again(struct bare_agent *agent, struct bare_socket *made)
+{
+	owned_fd int fd =
+		notify_take_fd(thread_of(agent), thread_of(agent),
+			       (int)agent->guard.notify.request->data.args[0]);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_ino != made->inode)
+		return -EISCONN;
+	made->fd = steal_fd(&fd);
+	return 0;
+}
+
+/*
+ * A Unix socket of ours, by path. The caller alone has it once it is connected,
+ * or somebody else waits for that.
+ */
+static int connect_unix(struct bare_agent *agent, struct bare_socket *made)
+{
+	bool again = made->fd < 0;
+	int error = again ? take_again(agent, made) : 0;
+
+	if (!error)
+		error = socket_connect(&agent->guard, made->fd);
+	if (again || !error || error == GUARD_ANSWERED)
+		forget_socket(made);
+	return error;
+}
+
 /*
  * Only with allowAllUnixSockets, whose sockets are no concern of ours. If
  * meanwhile the number has come to mean another socket, Landlock refuses that a
  * TCP socket is connected or bound (from ABI 4 on, without which no such plan
  * is made).
  */
-static int pass_others(struct bare_agent *agent)
+static int pass_other(struct bare_agent *agent)
 {
-	struct bare_socket *made = NULL;
-	int error = find_socket(agent, &made);
-
-	if (error || made)
-		return error ? error : -EPERM;
+	if (!agent->plan->all_sockets)
+		return -EPERM;
 	notify_continue(&agent->guard.notify);
 	return GUARD_ANSWERED;
 }
 
-/* With an area the filter notifies calls on names, and no other. */
-static int serve_name(struct guard *guard)
+static int serve_socket(struct bare_agent *agent, int number)
+{
+	struct asked asked = { 0 };
+	int error = find_socket(agent, &asked.made);
+
+	if (error)
+		return error;
+	if (!asked.made)
+		return pass_other(agent);
+	if (asked.made->family == AF_UNIX)
+		return number == SYS_connect ? connect_unix(agent, asked.made)
+					     : -EPERM;
+	if (number == SYS_connect)
+		return serve_connect(agent, &asked);
+	return number == SYS_bind ? bind_tcp(agent, &asked)
+				  : listen_tcp(agent, asked.made);
+}
+
+/* The filter notifies calls on names and on what is known of files besides. */
+static int serve_file(struct guard *guard)
 {
 	const struct seccomp_data *data = &guard->notify.request->data;
 
-	guard_reap(guard);
-	guard->view.thread = (pid_t)guard->notify.request->pid;
+	if (guard_changes(data->nr))
+		return guard_change(guard);
 	if (!guard_serves(guard, data))
 		return guard_leave(guard);
 	guard_serve(guard);
@@ -296,19 +425,16 @@ static int serve_name(struct guard *guard)
 
 static int serve_one(struct bare_agent *agent)
 {
-	int number = agent->guard.notify.request->data.nr, error;
-	struct asked asked = { 0 };
+	int number = agent->guard.notify.request->data.nr;
 
+	guard_reap(&agent->guard);
+	agent->guard.view.thread = thread_of(agent);
+	agent->guard.watch.said = false;
 	if (number == SYS_socket)
 		return make_socket(agent);
-	if (number == SYS_listen)
-		return pass_others(agent);
-	if (number != SYS_connect)
-		return agent->guard.area ? serve_name(&agent->guard) : -ENOSYS;
-	error = find_socket(agent, &asked.made);
-	if (!error && !asked.made)
-		return agent->plan->all_sockets ? pass_others(agent) : -EPERM;
-	return error ? error : serve_connect(agent, &asked);
+	if (number == SYS_connect || number == SYS_bind || number == SYS_listen)
+		return serve_socket(agent, number);
+	return agent->guard.area ? serve_file(&agent->guard) : -ENOSYS;
 }
 
 void bare_serve(struct bare_agent *agent)

@@ -33,6 +33,7 @@
  * @caps: those that are effective now, but for these moments
  * @umask: ours now
  * @workers: processes of ours that wait in a call
+ * @part: called in each of them: what it does not need is closed; or NULL
  * @watch: what is observed
  */
 struct guard {
@@ -50,6 +51,7 @@ struct guard {
 	uint64_t caps;
 	mode_t umask;
 	unsigned int workers;
+	void (*part)(struct guard *guard);
 	struct watch watch;
 };
 

@@ -10,11 +10,27 @@
 
 #include "core/guard_calls.h"
 #include "core/util.h"
+#include "core/watch_calls.h"
 
 int guard_leave(struct guard *guard)
 {
 	notify_continue(&guard->notify);
 	return GUARD_ANSWERED;
+}
+
+void guard_tell(struct guard *guard, enum watch_action action, const char *real)
+{
+	if (guard->watch.socket < 0 ||
+	    (action == WATCH_READ && !guard->watch.table->reads) ||
+	    real[0] != '/' || watch_is_ours(real))
+		return;
+	watch_tell(guard, WATCH_PATH, action, real);
+}
+
+int guard_pass(struct guard *guard, enum watch_action action, const char *real)
+{
+	guard_tell(guard, action, real);
+	return guard_leave(guard);
 }
 
 bool guard_may(const struct guard *guard, const struct guard_place *place)
@@ -73,12 +89,32 @@ bool guard_may_file(const struct guard *guard, int fd)
 		area_has(guard->area, real));
 }
 
+bool guard_may_change(const struct guard *guard, int fd)
+{
+	char real[PATH_MAX];
+
+	return guard_real_path(fd, real) >= 0 && is_named(fd, real) &&
+	       area_changes(guard->area, real);
+}
+
 int guard_remove(struct guard *guard, const struct guard_place *place,
 		 int flags)
 {
 	if (!guard_may(guard, place) || area_holds(guard->area, place->real))
-		return guard_leave(guard);
+		return guard_pass(guard, WATCH_DELETE, place->real);
 	return unlinkat(place->dir, place->name, flags) ? -errno : 0;
+}
+
+/* What a descriptor leads to is not of the area. */
+static int pass_file(struct guard *guard, int fd, int flags)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
+	char real[PATH_MAX];
+
+	return fd < 0 || guard_real_path(fd, real) < 0
+		       ? guard_leave(guard)
+		       : guard_pass(guard, writes ? WATCH_WRITE : WATCH_READ,
+				    real);
 }
 
 /*
@@ -108,7 +144,7 @@ int guard_reopen(struct guard *guard, const struct guard_place *place,
 				   flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW));
 
 	if (fd == -ENOTSUP)
-		return guard_leave(guard);
+		return pass_file(guard, path, flags);
 	if (fd < 0)
 		return fd;
 	(void)fcntl(fd, F_SETFL, flags);
@@ -126,8 +162,10 @@ int guard_unnamed(struct guard *guard, int base, struct guard_place *place,
 
 	if (folder < 0)
 		return folder;
-	if (guard_real_path(folder, real) < 0 || !area_lists(guard->area, real))
+	if (guard_real_path(folder, real) < 0)
 		return guard_leave(guard);
+	if (!area_lists(guard->area, real))
+		return guard_pass(guard, WATCH_CHANGE, real);
 	fd = openat(folder, ".", flags | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -errno;
@@ -145,6 +183,6 @@ int guard_truncate(struct guard *guard, int base, struct guard_place *place,
 		return path;
 	fd = reopen(guard, path, O_WRONLY);
 	if (fd == -ENOTSUP)
-		return guard_leave(guard);
+		return pass_file(guard, path, O_WRONLY);
 	return fd < 0 ? fd : ftruncate(fd, size) ? -errno : 0;
 }

@@ -216,7 +216,7 @@ static int do_link(struct guard *guard, struct call *call)
 	if (error)
 		return error;
 	if (!guard_may(guard, new) || !guard_may_file(guard, fd))
-		return guard_leave(guard);
+		return guard_pass(guard, WATCH_CREATE, new->real);
 	error = refuse(guard, new, S_ISLNK(st.st_mode));
 	if (error)
 		return error;
@@ -232,7 +232,7 @@ static int make(struct guard *guard, struct call *call)
 	int error;
 
 	if (!guard_may(guard, new))
-		return guard_leave(guard);
+		return guard_pass(guard, WATCH_CREATE, new->real);
 	error = refuse(guard, new, call->layout->what == SYMLINK);
 	if (error)
 		return error;

@@ -34,6 +34,13 @@ int guard_refuse(struct guard *guard, const struct guard_place *place);
  */
 int guard_leave(struct guard *guard);
 
+/** guard_tell() - of what is likely denied; only with an area */
+void guard_tell(struct guard *guard, enum watch_action action,
+		const char *real);
+
+/** guard_pass() - guard_tell(), and guard_leave() */
+int guard_pass(struct guard *guard, enum watch_action action, const char *real);
+
 /** guard_may() - is a place one that the agent may touch? */
 bool guard_may(const struct guard *guard, const struct guard_place *place);
 
@@ -85,6 +92,14 @@ int guard_truncate(struct guard *guard, int base, struct guard_place *place,
  * With an area only: by the path it has now, and not where that is gone.
  */
 bool guard_may_file(const struct guard *guard, int fd);
+
+/**
+ * guard_may_change() - may modes, owners, times and attributes be changed?
+ *
+ * As guard_may_file(), and besides of the tops themselves, and of all that the
+ * command's own layer lets it write.
+ */
+bool guard_may_change(const struct guard *guard, int fd);
 
 /**
  * guard_rename() - renameat2(2)

@@ -229,6 +229,21 @@ static int create(const struct opening *o)
 	return fd < 0 ? -errno : answer(o, fd);
 }
 
+/* Not of the area; what is not there, and not made, is not denied either. */
+static int pass(const struct opening *o, bool there)
+{
+	bool writes =
+		(o->flags & O_ACCMODE) != O_RDONLY || (o->flags & O_TRUNC);
+
+	if (!there && !(o->flags & O_CREAT))
+		return guard_leave(o->guard);
+	return guard_pass(o->guard,
+			  !there   ? WATCH_CREATE
+			  : writes ? WATCH_WRITE
+				   : WATCH_READ,
+			  o->place->real);
+}
+
 /* One look: -EEXIST and -ENOENT where the name came or went in between. */
 static int open_once(const struct opening *o, struct stat *st, bool *link)
 {
@@ -246,7 +261,7 @@ static int open_once(const struct opening *o, struct stat *st, bool *link)
 		return 0;
 	if (!guard_may(o->guard, o->place) &&
 	    !(there && guard_may_list(o->guard, o->place, o->flags, st)))
-		return guard_leave(o->guard);
+		return pass(o, there);
 	/* As the caller's own layer knows it: without ioctl(2). */
 	if (o->guard->area && there &&
 	    (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)))

@@ -172,12 +172,16 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 	struct stat st;
 	int error = 0;
 
-	if (!guard_may(guard, from) || !guard_may(guard, to))
-		return guard_leave(guard);
+	if (!guard_may(guard, from))
+		return guard_pass(guard, WATCH_DELETE, from->real);
+	if (!guard_may(guard, to))
+		return guard_pass(guard, WATCH_CREATE, to->real);
 	if (guard->area)
 		error = keep(guard->area, from, to, flags);
-	if (error)
+	if (error) {
+		guard_tell(guard, WATCH_DELETE, from->real);
 		return error;
+	}
 	/* "." and ".." can't be renamed: the kernel says how. */
 	if (!guard_place_special(from) && !guard_place_special(to)) {
 		error = judge(rules, from, to->real);

@@ -79,6 +79,8 @@ pid_t guard_fork(struct guard *guard, unsigned int most)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) ||
 	    getppid() != guard->view.self)
 		_exit(1);
+	if (guard->part)
+		guard->part(guard);
 	armed = 0;
 	guard_heed_alarms();
 	set_alarm(LOOK_EVERY_MS);

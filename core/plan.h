@@ -175,12 +175,16 @@ struct guard_table {
  * @on: there is such an agent
  * @tops: real paths of what may be written, with all beneath but what the guard
  *	denies
+ * @again: real paths of what may be written, with all beneath, within what the
+ *	guard denies: nothing is made there, Landlock lets it be written
  * @held: real paths of what can be neither removed nor moved, nor what is above
  */
 struct area_table {
 	bool on;
 	const char **tops;
 	size_t top_count;
+	const char **again;
+	size_t again_count;
 	const char **held;
 	size_t held_count;
 };
@@ -199,6 +203,8 @@ struct socket_glob {
  * struct socket_table - Unix sockets of the host that may be connected to
  * @on: Unix sockets may be made, and an agent connects them
  * @paths: exact real paths
+ * @hidden: real paths beneath which no pattern holds: no mount covers them
+ * @shown: and of these, beneath which they do again
  */
 struct socket_table {
 	bool on;
@@ -206,6 +212,10 @@ struct socket_table {
 	size_t path_count;
 	struct socket_glob *globs;
 	size_t glob_count;
+	const char **hidden;
+	size_t hidden_count;
+	const char **shown;
+	size_t shown_count;
 };
 
 /**
@@ -252,6 +262,18 @@ struct listen_point {
 	uint16_t port;
 	bool datagrams;
 	bool owners;
+};
+
+/**
+ * struct publish_point - a port of the host that a server inside is to have
+ * @address: numeric, of the host
+ * @port: the host's
+ * @inside: what the command calls it, on loopback
+ */
+struct publish_point {
+	const char *address;
+	uint16_t port;
+	uint16_t inside;
 };
 
 /**
@@ -310,6 +332,7 @@ struct plan_bwrap {
  * @redirect: for programs that ignore proxies
  * @bare: no namespaces: @paths and the filter are all there is; known before
  *	all the rest (core/bare.h)
+ * @publish: @bare: where the command may listen
  * @all_sockets: @bare: Unix sockets are no concern of ours
  * @paths: @bare: what is allowed, and nothing else is
  * @bwrap: where that is the backend
@@ -342,6 +365,8 @@ struct plan {
 	size_t listen_count;
 	struct redirect redirect;
 	bool bare;
+	struct publish_point *publish;
+	size_t publish_count;
 	bool all_sockets;
 	struct landlock_path *paths;
 	size_t path_count;

@@ -53,7 +53,11 @@ static int resolve(const char *name, bool foreign)
 	static const struct {
 		const char *name;
 		int number;
-	} newer[] = { { "fchmodat2", 452 }, { "open_tree_attr", 467 } };
+	} newer[] = { { "fchmodat2", 452 },
+		      { "setxattrat", 463 },
+		      { "removexattrat", 466 },
+		      { "open_tree_attr", 467 },
+		      { "file_setattr", 469 } };
 	int number = seccomp_syscall_resolve_name(name);
 
 	if (number != __NR_SCMP_ERROR || foreign)

@@ -187,9 +187,8 @@ int setup_enter(const struct plan *plan, struct failure *failure)
 			   plan->cwd);
 }
 
-/* The agent's socket to the host process. */
-static int make_watch(const struct plan *plan, const struct mounts *mounts,
-		      int control, int *watch, struct failure *failure)
+int setup_watch(const struct plan *plan, const struct mounts *mounts,
+		int control, int *watch, struct failure *failure)
 {
 	struct message message = { .kind = MESSAGE_WATCH };
 	owned_fd int view = -1;
@@ -271,8 +270,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = setup_listen(plan, control, NULL, failure);
 	if (!error)
-		error = make_watch(plan, &mounts, control, &confinement->watch,
-				   failure);
+		error = setup_watch(plan, &mounts, control, &confinement->watch,
+				    failure);
 	if (!error)
 		error = setup_await(setup, MESSAGE_GO, &masks, failure);
 	if (!error && made)

@@ -26,12 +26,14 @@
 
 /*
  * struct connecting - a call with all that it refers to copied
+ * @made: instead of the caller's: borrowed, where the agent made it; or -1
  * @socket: owned, the caller's own open socket
  * @base: owned, where a relative path begins; or -1
  * @place: the path of a Unix socket
  */
 struct connecting {
 	struct guard *guard;
+	int made;
 	int socket;
 	int base;
 	socklen_t size;
@@ -141,6 +143,10 @@ static int take_socket(struct guard *guard, struct connecting *c,
 
 	if (is_limited(guard))
 		error = notify_status(&guard->notify, thread, caller);
+	if (!error && c->made >= 0) {
+		c->socket = fcntl(c->made, F_DUPFD_CLOEXEC, 0);
+		return c->socket < 0 ? -errno : 0;
+	}
 	if (!error)
 		c->socket = notify_take_fd(thread, caller->tgid, fd);
 	/* Before Linux 6.9 only processes can be asked. */
@@ -214,8 +220,12 @@ static bool is_allowed(const struct guard *guard, int file, const char *real)
 	struct statfs fs;
 
 	/* Elsewhere any socket could have been given this name from inside. */
-	if (fstatfs(file, &fs) || !(fs.f_flags & SRT_ST_RDONLY))
+	if (guard->area) {
+		if (area_changes(guard->area, real))
+			return false;
+	} else if (fstatfs(file, &fs) || !(fs.f_flags & SRT_ST_RDONLY)) {
 		return false;
+	}
 	return socket_rules_find(guard->sockets, real).kind != SOCKET_NONE;
 }
 
@@ -379,20 +389,43 @@ static void watch_listen(struct guard *guard, int socket)
 	guard_raise(guard, CAP_NET_ADMIN, false);
 }
 
-void socket_serve(struct guard *guard)
+/* Copies the call; what follows is done as the caller would. */
+static int begin(struct guard *guard, int made, struct connecting *c)
 {
-	bool listens = guard->notify.request->data.nr == SYS_listen;
-	struct connecting c;
 	struct notify_caller caller = { 0 };
 	int error;
 
-	c.guard = guard;
-	c.socket = c.base = c.place.dir = -1;
-	error = guard_look(guard, copy_call, &c, &caller);
+	c->guard = guard;
+	c->made = made;
+	c->socket = c->base = c->place.dir = -1;
+	error = guard_look(guard, copy_call, c, &caller);
 	if (!notify_valid(&guard->notify))
 		error = GUARD_ANSWERED;
 	if (!error && is_limited(guard))
 		error = guard_become(guard, &caller);
+	return error;
+}
+
+int socket_connect(struct guard *guard, int socket)
+{
+	struct connecting c;
+	int error = begin(guard, socket, &c);
+
+	/* Of others the agent leads TCP, and nobody connects the rest. */
+	if (!error && option(socket, SO_DOMAIN) != AF_UNIX)
+		error = -EPERM;
+	if (!error)
+		error = do_connect(&c);
+	release(&c);
+	return error;
+}
+
+void socket_serve(struct guard *guard)
+{
+	bool listens = guard->notify.request->data.nr == SYS_listen;
+	struct connecting c;
+	int error = begin(guard, -1, &c);
+
 	if (!error && listens)
 		watch_listen(guard, c.socket);
 	else if (!error)

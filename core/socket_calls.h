@@ -30,4 +30,15 @@ bool socket_serves(int number);
  */
 void socket_serve(struct guard *guard);
 
+/**
+ * socket_connect() - carry out connect(2) of a Unix socket without namespaces
+ *
+ * As socket_serve() does it, but on a socket that the agent has itself. No
+ * mount tells what nobody inside can have put there: the area does, which is
+ * all that can be written.
+ * @socket: borrowed; what the caller named by its number
+ * Return: 0 or -errno, or GUARD_ANSWERED where a process of its own answers.
+ */
+int socket_connect(struct guard *guard, int socket);
+
 #endif

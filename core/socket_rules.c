@@ -21,13 +21,31 @@ static bool matches(const struct socket_glob *glob, const char *path)
 			 strlen(rest), false) == 1;
 }
 
+/* The size of the longest of the paths that are at or above @path; 0: none. */
+static size_t nearest(const char *const *paths, size_t count, const char *path)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (strlen(paths[i]) > most && path_below(path, paths[i]))
+			most = strlen(paths[i]);
+	return most;
+}
+
+static bool is_hidden(const struct socket_table *table, const char *path)
+{
+	return nearest(table->hidden, table->hidden_count, path) >
+	       nearest(table->shown, table->shown_count, path);
+}
+
 struct socket_rule socket_rules_find(const struct socket_table *table,
 				     const char *path)
 {
 	for (size_t i = 0; i < table->path_count; i++)
 		if (!strcmp(table->paths[i], path))
 			return (struct socket_rule){ SOCKET_PATH, i };
-	for (size_t i = 0; i < table->glob_count; i++)
+	for (size_t i = 0; i < table->glob_count && !is_hidden(table, path);
+	     i++)
 		if (matches(&table->globs[i], path))
 			return (struct socket_rule){ SOCKET_GLOB, i };
 	return (struct socket_rule){ SOCKET_NONE, 0 };

@@ -134,10 +134,9 @@ static int copy_name(struct look *look)
 	return 1;
 }
 
-static bool is_ours(const struct look *look)
+bool watch_is_ours(const char *path)
 {
-	return !strncmp(look->name, "/proc/", 6) ||
-	       !strncmp(look->name, "/dev/", 5);
+	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5);
 }
 
 static enum state try(const struct look *look, const char *name, int mode,
@@ -344,7 +343,7 @@ int watch_find(struct guard *guard, size_t *from, struct watch_message *message)
 		error = copy_name(&look);
 		if (error < 0)
 			return error;
-		if (!error || is_ours(&look) || !says(&look, &action))
+		if (!error || watch_is_ours(look.name) || !says(&look, &action))
 			continue;
 		message->action = action;
 		message->args[0] = look.layout->what == OPEN

@@ -8,6 +8,9 @@
 #include "core/guard.h"
 #include "core/watch_message.h"
 
+/** watch_is_ours() - is a path in /proc or /dev, which are not looked at? */
+bool watch_is_ours(const char *path);
+
 /** watch_knows() - is it a call that is looked at by its paths? */
 bool watch_knows(int number);
 

@@ -276,6 +276,7 @@ static void read_area(struct plan_reader *r, int index, struct area_table *area)
 {
 	area->on = true;
 	area->tops = strings_field(r, index, "tops", &area->top_count);
+	area->again = strings_field(r, index, "again", &area->again_count);
 	area->held = strings_field(r, index, "held", &area->held_count);
 }
 
@@ -292,6 +293,10 @@ void plan_read_sockets(struct plan_reader *r, int index,
 {
 	sockets->on = true;
 	sockets->paths = strings_field(r, index, "paths", &sockets->path_count);
+	sockets->hidden =
+		strings_field(r, index, "hidden", &sockets->hidden_count);
+	sockets->shown =
+		strings_field(r, index, "shown", &sockets->shown_count);
 	sockets->globs =
 		list_field(r, index, "globs", read_socket_glob,
 			   sizeof(*sockets->globs), &sockets->glob_count);
@@ -305,6 +310,15 @@ static void read_listen(struct plan_reader *r, int index, void *out)
 	listen->port = (uint16_t)integer_at(r, index, "port");
 	listen->datagrams = flag_at(r, index, "datagrams");
 	listen->owners = flag_at(r, index, "owners");
+}
+
+static void read_publish(struct plan_reader *r, int index, void *out)
+{
+	struct publish_point *publish = out;
+
+	publish->address = text_field(r, index, "address", true);
+	publish->port = (uint16_t)integer_at(r, index, "hostPort");
+	publish->inside = (uint16_t)integer_at(r, index, "port");
 }
 
 static void read_notified(struct plan_reader *r, int index,
@@ -411,6 +425,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 				  sizeof(*plan->listen), &plan->listen_count);
 	if (plan->listen_count > PLAN_LISTEN_MAX)
 		luaL_error(L, "plan.listen: too many ports");
+	plan->publish =
+		list_field(r, index, "publish", read_publish,
+			   sizeof(*plan->publish), &plan->publish_count);
 	if (lua_getfield(L, index, "redirect") != LUA_TNIL)
 		read_redirect(r, lua_gettop(L), &plan->redirect);
 	lua_pop(L, 1);

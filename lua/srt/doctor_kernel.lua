@@ -137,7 +137,8 @@ function kernel.notify(host)
   if ok then return { state = "ok", found = "a filter can ask srt-lua" } end
   local finding = { state = "weak", found = "a filter can't ask srt-lua: " .. why,
     means = 'without it there is no observe, decideOpen or createGuard = "supervisor", Unix sockets can\'t be '
-      .. "allowed by path, and under Landlock alone nothing can be made beside what is denied" }
+      .. "allowed by path, and under Landlock alone nothing can be made beside what is denied, no modes and owners "
+      .. "be changed, and nothing connected to" }
   if name == "EBUSY" then
     finding.means = finding.means .. "; whoever started this process asks already, and there can be only one"
   else

@@ -16,7 +16,7 @@ local MOVES = { rename = true, exchange = true, link = true }
 local CHANGES = { chmod = true, chown = true, utime = true, setxattr = true }
 
 local BESIDE = { builtin = "Landlock, since something is denied in that folder" }
-local METADATA = "Landlock does not know modes, owners, times and attributes: whoever owns the file can change them"
+local ALONE = { builtin = "no agent can be asked here, which alone changes modes, owners, times and attributes" }
 
 local function need(action, found) return action == "read" and found.type == "dir" and "l" or NEEDS[action] end
 
@@ -66,6 +66,22 @@ end
 function Landlocked:changes(path, away)
   if self:grants(paths.parent(path), "m") then return true end
   return self:serves(path) and not (away and has(self.plan.area.held, path))
+end
+
+-- Modes, owners, times and attributes are the agent's: Landlock does not know them.
+function Landlocked:alter(got, found)
+  local area = self.plan.area
+  if not area then
+    got.decision, got.errno, got.rule, got.why = "deny", "EPERM", ALONE, nil
+    return got
+  elseif got.decision == "allow" and not self:serves(found.real, true) then
+    for _, top in ipairs(area.again) do
+      if paths.below(found.real, top) then return got end
+    end
+    return self:refuse(got, found.real)
+  end
+  if got.decision == "deny" then got.errno = "EACCES" end
+  return got
 end
 
 function Landlocked:refuse(got, path)
@@ -141,8 +157,8 @@ end
 ---@param to srt.walked?
 ---@return srt.answer
 function Landlocked:meet(action, got, found, to)
-  if got.decision == "deny" and CHANGES[action] then
-    got.errno, got.why, got.unheld = nil, METADATA, true
+  if CHANGES[action] and (got.decision == "deny" or not got.errno) then
+    return self:alter(got, found)
   elseif got.decision == "deny" and (got.errno == "EROFS" or got.errno == "EACCES") then
     got.errno = "EACCES"
     return self:leaks(action, got, found)

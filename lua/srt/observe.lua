@@ -133,7 +133,8 @@ end
 local function inet_event(self, message)
   if self.loaded.profile.network.enabled then
     return { kind = "connect", target = message.text, rule = "network.transparent",
-      reason = "it did not go to the proxy, and network.transparent = false leads nothing there" }
+      reason = "it did not go to the proxy, and " .. (self.plan.backend == "landlock" and "the backend landlock"
+        or "network.transparent = false") .. " leads nothing there" }
   end
   local host, port = message.text:match("^%[?(.-)%]?:(%d+)$")
   self.net = self.net or require("srt.decide_net").compile(self.loaded.profile, {})

@@ -61,7 +61,7 @@ local function socket_lines(sockets, say)
   for _, rule in ipairs(sockets.globs) do
     say("unix socket: " .. (rule.top == "/" and "" or rule.top) .. rule.pattern .. ", where it is read-only")
   end
-  say("unix socket: those that a process inside listens on")
+  if not sockets.hidden then say("unix socket: those that a process inside listens on") end
 end
 
 local function landlock_lines(plan, say)
@@ -73,6 +73,7 @@ local function landlock_lines(plan, say)
   say(("landlock: ABI %d; TCP: %s; signals: %s"):format(plan.abi, plan.abi >= 4 and "none" or "by the filter alone",
     plan.scopeSignals and "none leaves the sandbox" or "not held"))
   say(("capabilities: 0x%x"):format(plan.caps))
+  if plan.sockets then socket_lines(plan.sockets, say) end
   listen_lines(plan, say)
   if #plan.listen == 0 then say("network: none") end
   for _, text in ipairs(require("srt.backend").lacks(plan)) do say("not held: " .. text) end

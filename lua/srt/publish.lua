@@ -41,6 +41,20 @@ function publish.text(entry)
   return ("%s:%d → port %d inside"):format(address, entry.hostPort, entry.port)
 end
 
+-- Without namespaces a server inside has the host's port itself, by the rights that it has.
+local function check_bare(entries)
+  local seen = {}
+  for _, entry in ipairs(entries) do
+    if seen[entry.port] then
+      return ("port %d inside can be published once only with the backend landlock"):format(entry.port)
+    elseif entry.hostPort < 1024 then
+      return ("port %d of the host can't be published with the backend landlock, publish another, as in -p %d:%d")
+        :format(entry.hostPort, entry.hostPort + 8000, entry.port)
+    end
+    seen[entry.port] = true
+  end
+end
+
 ---Why entries can't be published under a plan, or nil.
 ---@param entries table[]
 ---@param plan table
@@ -62,7 +76,7 @@ function publish.check(entries, plan)
       end
     end
   end
-  return nil
+  return plan.backend == "landlock" and check_bare(entries) or nil
 end
 
 ---Listens on the host.

@@ -139,7 +139,8 @@ class Landlock(Case):
                       "for mode in (0o755, 0o2755, 0o4755):\n"
                       "  try: os.chmod('f', mode); print('done')\n  except OSError: print('no')"
                       % {"x86_64": 251, "aarch64": 30}[os.uname().machine])
-            result = self.run_srt(["python3", "-c", script, str(outside.pid)], "{ %s }" % LANDLOCK)
+            result = self.run_srt(["python3", "-c", script, str(outside.pid)],
+                                  '{ %s, filesystem = { allowWrite = { "." } } }' % LANDLOCK)
             self.assertEqual(["done"] * 4 + ["no"] * 8 + ["done", "no", "no"], result.out.split(), result)
             # Before ABI 6 that is not held, and said.
             result = self.run_srt(["true"], "{ %s }" % LANDLOCK, env={"SRT_LUA_FAKE_LANDLOCK_ABI": "5"})
@@ -180,7 +181,11 @@ class Landlock(Case):
                 ('{ backend = "namespaces", enableWeakerNestedSandbox = true }', without, 125, "cannot make namespaces"),
                 ("{ enableWeakerNestedSandbox = true, strict = true }", without, 125, "strict"),
                 ("{ %s, strict = true }" % LANDLOCK, None, 125, "strict"),
-                ('{ %s, network = { publishPorts = { "8080" } } }' % LANDLOCK, None, 125, "published"),
+                ('{ %s, network = { publishPorts = { "80" } } }' % LANDLOCK, None, 125, "publish another, as in -p 8080:80"),
+                ('{ %s, network = { publishPorts = { "8080", "8081:8080" } } }' % LANDLOCK, None, 125, "once only"),
+                ('{ %s, network = { publishPorts = { "8080" } } }' % LANDLOCK, {"SRT_LUA_FAKE_MISSING": "seccomp_notify"}, 125,
+                 "publishPorts and -p need"),
+                ('{ %s, filesystem = { decideOpen = function() end } }' % LANDLOCK, None, 125, "decideOpen"),
                 ("{}", {"SRT_LUA_FAKE_MISSING": "machine"}, 125, "allowAllUnixSockets"),
                 ("{ network = { allowAllUnixSockets = true } }", {"SRT_LUA_FAKE_MISSING": "machine"}, 0, "")):
             result = self.run_srt(["echo", "ran"], policy, env=env)

@@ -270,8 +270,8 @@ class Names(Running):
         notes = {note.strip() for note in json.loads(got.out)["policies"][0]["notes"]}
         self.assertGreater(len(told), 4)
         self.assertEqual(set(), told - notes, got)
-        for more, says in (('backend = "landlock"', "no port can be published"), ("enableWeakerNestedSandbox = true", "nothing is run")):
-            got = self.run_srt(["check", self.policy('{ %s, network = { publishPorts = { "8080" } } }' % more)])
+        for more, says in (('backend = "landlock"', "decideOpen is not there"), ("enableWeakerNestedSandbox = true", "nothing is run")):
+            got = self.run_srt(["check", self.policy('{ %s, filesystem = { decideOpen = function() end } }' % more)])
             self.assertEqual(("backend" in more, True), (got.code == 1, says in got.out + got.err), got)
 
     @as_everyone

@@ -12,7 +12,8 @@ local SAYS = {
   windows = { '^  end, "([^"]+)",', ' end, "([^"]+)",$' },
 }
 -- These are said in the text of the key: not the whole of it is refused.
-local IN_WORDS = { landlock = { "allowAllUnixSockets", "network.tlsTerminate" }, windows = { "network.tlsTerminate", "credentials.files" } }
+local IN_WORDS = { landlock = { "allowAllUnixSockets", "network.tlsTerminate", "network.publishPorts" },
+  windows = { "network.tlsTerminate", "credentials.files" } }
 
 local function has_word(text, word)
   return text:find("%f[%w]" .. word:gsub("%.", "%%.") .. "%f[^%w.]") ~= nil

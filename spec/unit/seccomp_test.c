@@ -262,7 +262,8 @@ static size_t read_rules(lua_State *L, enum options options)
 	size_t count;
 
 	snprintf(call, sizeof(call),
-		 "return dofile('%s/../backends/seccomp.lua').%s{root=%s,"
+		 "package.path='%s/../?.lua' "
+		 "return require('backends.seccomp').%s{root=%s,"
 		 "unix=%s,nested=%s,groupSignals=%s,guard=%s,sockets=%s}",
 		 SPEC_DIR, options & NOTIFIED ? "notified" : "rules",
 		 options & ROOT ? "true" : "false",

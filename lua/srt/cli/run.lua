@@ -47,7 +47,8 @@ end
 -- The status; or nil and why namespaces can't be had.
 local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local published, ok, proxy, live, message, unavailable
-  if #plan.publish > 0 then
+  -- Without namespaces a server inside has the host's port itself.
+  if #plan.publish > 0 and plan.backend ~= "landlock" then
     published, message = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, message) end
   end
