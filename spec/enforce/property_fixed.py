@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases that once disagreed, each for its whole kind: property_files.py begins with them."""
+from property_case import LISTS, Case
+
+
+def _case(user, steps, lists, questions, guard=False):
+    return Case(user, steps, {name: lists.get(name, []) for name in LISTS}, questions, guard)
+
+
+# What may not stand at a name is refused however it comes there: as a link on the way to what is protected, or within a folder.
+BROUGHT = dict(
+    steps=[("link", b"TOP/out/c", b"TOP/out"), ("dir", b"TOP/out/d", 0o755, "own"), ("dir", b"TOP/out/d/sub", 0o755, "own"),
+           ("file", b"TOP/out/d/sub/no", 0o644, "own"), ("dir", b"TOP/out/g", 0o755, "own"),
+           ("file", b"TOP/out/g/k.pem", 0o644, "own"), ("dir", b"TOP/out/e", 0o755, "own")],
+    lists={"allowWrite": [b"TOP"], "denyWrite": [b"TOP/new/no", b"TOP/new/sub/no", b"GLOBTOP/out/e/*.pem"]},
+    questions=[("exchange", b"TOP/w", b"TOP/out/c"), ("exchange", b"TOP/out/c", b"TOP/w"), ("rename", b"TOP/out/c", b"TOP/new"),
+               ("link", b"TOP/out/c", b"TOP/new"), ("symlink", b"TOP/new"), ("mkdir", b"TOP/new"), ("create", b"TOP/new/no"),
+               ("rename", b"TOP/out/d", b"TOP/new"), ("rename", b"TOP/out/d/sub", b"TOP/new"), ("rename", b"TOP/out/d", b"TOP/w/d"),
+               ("rename", b"TOP/out/g", b"TOP/out/e/g"), ("rename", b"TOP/out/g/k.pem", b"TOP/out/e/l.pem"),
+               ("exchange", b"TOP/out/e", b"TOP/out/g"), ("exchange", b"TOP/out/g", b"TOP/out/e"),
+               ("rename", b"TOP/out/g/k.pem", b"TOP/out/k.pem"), ("exchange", b"TOP/out/d", b"TOP/out/c")])
+LINKED = dict(steps=BROUGHT["steps"][:1], lists={"allowWrite": [b"TOP"]}, questions=BROUGHT["questions"][:2])
+FIXED = [case for user in ("user", "root") for case in (_case(user, **BROUGHT, guard=True), _case(user, **LINKED))]
