@@ -165,6 +165,8 @@ int guard_refuse(struct guard *guard, const struct guard_place *place)
 
 	if (!fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
+	if (errno == EACCES)
+		return -EACCES;
 	watch_tell(guard, WATCH_NAME, WATCH_CREATE, place->real);
 	return -EROFS;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,6 +15,15 @@ static bool brings_away(const struct area *area, const struct guard_place *from)
 {
 	return guard_move_brings(&area->held, from->dir, from->name,
 				 from->real);
+}
+
+/* The kernel refuses for that before it looks at anything else. */
+static bool is_closed(const struct guard_place *place)
+{
+	struct stat st;
+
+	return fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       errno == EACCES;
 }
 
 /* Judges what @from will be at the real path @to. */
@@ -44,6 +54,8 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 
 	if (!guard_may(guard, from) || !guard_may(guard, to))
 		return guard_leave(guard);
+	if (is_closed(from) || is_closed(to))
+		return -EACCES;
 	if (guard->area)
 		error = keep(guard->area, from, to, flags);
 	if (error)

@@ -20,4 +20,13 @@ BROUGHT = dict(
                ("exchange", b"TOP/out/e", b"TOP/out/g"), ("exchange", b"TOP/out/g", b"TOP/out/e"),
                ("rename", b"TOP/out/g/k.pem", b"TOP/out/k.pem"), ("exchange", b"TOP/out/d", b"TOP/out/c")])
 LINKED = dict(steps=BROUGHT["steps"][:1], lists={"allowWrite": [b"TOP"]}, questions=BROUGHT["questions"][:2])
-FIXED = [case for user in ("user", "root") for case in (_case(user, **BROUGHT, guard=True), _case(user, **LINKED))]
+# A folder that can't be searched is said before what the supervisor refuses.
+CLOSED = dict(
+    steps=[("dir", b"TOP/w/a", 0o755, "own"), ("dir", b"TOP/w/a/hooks", 0o500, "other"), ("dir", b"TOP/out/a", 0, "own"),
+           ("dir", b"TOP/w/shut", 0o644, "own"), ("file", b"TOP/w/f", 0o644, "own")],
+    lists={"allowWrite": [b"TOP/w"], "denyWrite": [b"GLOBTOP/out/*/deep", b"TOP/w/shut/no"]},
+    questions=[("exchange", b"TOP/out/a/b", b"TOP/w/a/hooks"), ("exchange", b"TOP/w/a/hooks", b"TOP/out/a/b"),
+               ("mkdir", b"TOP/w/shut/no"), ("symlink", b"TOP/w/shut/no"), ("rename", b"TOP/w/f", b"TOP/w/shut/no"),
+               ("link", b"TOP/w/f", b"TOP/w/shut/no"), ("create", b"TOP/w/shut/no")])
+FIXED = [case for user in ("user", "root") for case in (
+    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True))]
