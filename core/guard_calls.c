@@ -217,8 +217,11 @@ static int do_link(struct guard *guard, struct call *call)
 	error = find_name(guard, call, 1);
 	if (error)
 		return error;
-	if (!guard_may(guard, new) || !guard_may_file(guard, fd))
+	if (!guard_may(guard, new))
 		return guard_leave(guard);
+	/* Nothing is led into the area; as from another mount. */
+	if (!guard_may_file(guard, fd))
+		return -EXDEV;
 	error = refuse(guard, new, S_ISLNK(st.st_mode));
 	if (error)
 		return error;

@@ -44,6 +44,19 @@ static int keep(const struct area *area, const struct guard_place *from,
 	return 0;
 }
 
+/*
+ * The command's own layer would not let it be moved in or out either, but say
+ * so as if it might not be copied.
+ */
+static int leave_apart(struct guard *guard, const struct guard_place *from,
+		       const struct guard_place *to)
+{
+	if (guard_may(guard, from) != guard_may(guard, to) &&
+	    !guard_place_special(from) && !guard_place_special(to))
+		return -EXDEV;
+	return guard_leave(guard);
+}
+
 int guard_rename(struct guard *guard, const struct guard_place *from,
 		 const struct guard_place *to, unsigned int flags)
 {
@@ -53,7 +66,7 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 	int error = 0;
 
 	if (!guard_may(guard, from) || !guard_may(guard, to))
-		return guard_leave(guard);
+		return leave_apart(guard, from, to);
 	if (is_closed(from) || is_closed(to))
 		return -EACCES;
 	if (guard->area)

@@ -16,6 +16,7 @@ local MOVES = { rename = true, exchange = true, link = true }
 local CHANGES = { chmod = true, chown = true, utime = true, setxattr = true }
 
 local BESIDE = { builtin = "Landlock, since something is denied in that folder" }
+local APART = "as between two mounts; a program that copies and removes, as mv does, is not refused by that"
 local METADATA = "Landlock does not know modes, owners, times and attributes: whoever owns the file can change them"
 
 local function need(action, found) return action == "read" and found.type == "dir" and "l" or NEEDS[action] end
@@ -96,8 +97,20 @@ end
 
 function Landlocked:bars_move(got, from, to) return self:barred(got, self.guard:move(from, to)) end
 
+-- What lies within something denied and is allowed again, is the kernel's to name. Between that and what the agent names
+-- nothing can be moved; nor does Landlock let a move open anything more.
+function Landlocked:apart(from, to, type)
+  local near, far = paths.parent(from), paths.parent(to)
+  local served, other = self:serves(from), self:serves(to)
+  if served or other or near == far then return served ~= other end
+  for letter in (type == "dir" and "xrwlm" or "xrw"):gmatch(".") do
+    if self:grants(far, letter) and not self:grants(from, letter) then return true end
+  end
+  return false
+end
+
 function Landlocked:bars(action, got, found, to)
-  if not self.guard then return nil end
+  if not self.guard or not self:serves((to or found).real) then return nil end
   if action == "symlink" then return self:bars_link(got, found.real) end
   if action == "link" then return found.type == "link" and self:bars_link(got, to.real) or nil end
   return self:bars_move(got, found.real, to.real)
@@ -120,6 +133,11 @@ function Landlocked:reach(action, got, found, to)
   elseif MOVES[action] then
     local from, into = self:changes(found.real, action ~= "link"), self:changes(to.real, action ~= "link")
     if not (from and into) then return self:refuse(got, (from and to or found).real) end
+    if self:apart(found.real, to.real, found.type)
+      or action == "exchange" and self:apart(to.real, found.real, to.type) then
+      got.errno, got.why = "EXDEV", APART
+      return got
+    end
     local barred = self:bars(action, got, found, to)
     if barred then return barred end
     if abi < 2 and paths.parent(found.real) ~= paths.parent(to.real) then got.errno = "EXDEV" end

@@ -28,5 +28,15 @@ CLOSED = dict(
     questions=[("exchange", b"TOP/out/a/b", b"TOP/w/a/hooks"), ("exchange", b"TOP/w/a/hooks", b"TOP/out/a/b"),
                ("mkdir", b"TOP/w/shut/no"), ("symlink", b"TOP/w/shut/no"), ("rename", b"TOP/w/f", b"TOP/w/shut/no"),
                ("link", b"TOP/w/f", b"TOP/w/shut/no"), ("create", b"TOP/w/shut/no")])
+# Allowed again within what is denied: under Landlock the agent makes the names outside, and the kernel those in it.
+APART = dict(
+    steps=[("file", b"TOP/w/f", 0o644, "own"), ("dir", b"TOP/out/again", 0o755, "own"), ("file", b"TOP/out/again/g", 0o644, "own"),
+           ("dir", b"TOP/out/more", 0o755, "own"), ("dir", b"TOP/out/more/d", 0o755, "own"), ("dir", b"TOP/out/blind", 0o755, "own"),
+           ("file", b"TOP/out/blind/h", 0o644, "own")],
+    lists={"allowWrite": [b"TOP"], "denyRead": [b"TOP/out"], "allowRead": [b"TOP/out/again", b"TOP/out/more"]},
+    questions=[(action, a, b + b"/new") for action in ("rename", "link", "exchange")
+               for a in (b"TOP/w/f", b"TOP/out/again/g", b"TOP/out/more/d", b"TOP/out/blind/h")
+               for b in (b"TOP/w", b"TOP/out/again", b"TOP/out/more", b"TOP/out/blind", b"TOP/out")]
+    + [("exchange", b"TOP/w/f", b"TOP/out/again/g"), ("exchange", b"TOP/out/more/d", b"TOP/out/again/g")])
 FIXED = [case for user in ("user", "root") for case in (
-    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True))]
+    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **APART))]
