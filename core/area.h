@@ -10,7 +10,7 @@
  * struct area - what may be written, told by paths alone
  * @table: borrowed
  * @rules: borrowed; what may be neither made nor written
- * @held: what is to stay where it is, to be asked with guard_denies_moved()
+ * @held: what is to stay where it is, to be asked with guard_find_moved()
  */
 struct area {
 	const struct area_table *table;

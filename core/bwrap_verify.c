@@ -87,10 +87,14 @@ int bwrap_verify(const struct plan *plan, int masks, struct failure *failure)
 			continue;
 		error = verify(plan, i, masks, root);
 		if (error)
-			return failure_set(failure, -error,
-					   "%s was replaced while the sandbox "
-					   "was made",
-					   plan->steps[i].target);
+			return failure_set(
+				failure, -error,
+				error == -EACCES
+					? "%s can't be reached inside, where a "
+					  "root caller has no capability"
+					: "%s was replaced while the sandbox "
+					  "was made",
+				plan->steps[i].target);
 	}
 	return error ? failure_set(failure, -error, "cannot open /") : 0;
 }

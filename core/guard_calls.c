@@ -165,6 +165,8 @@ int guard_refuse(struct guard *guard, const struct guard_place *place)
 
 	if (!fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
+	if (errno == EACCES)
+		return -EACCES;
 	watch_tell(guard, WATCH_NAME, WATCH_CREATE, place->real);
 	return -EROFS;
 }
@@ -215,8 +217,11 @@ static int do_link(struct guard *guard, struct call *call)
 	error = find_name(guard, call, 1);
 	if (error)
 		return error;
-	if (!guard_may(guard, new) || !guard_may_file(guard, fd))
+	if (!guard_may(guard, new))
 		return guard_pass(guard, WATCH_CREATE, new->real);
+	/* Nothing is led into the area; as from another mount. */
+	if (!guard_may_file(guard, fd))
+		return -EXDEV;
 	error = refuse(guard, new, S_ISLNK(st.st_mode));
 	if (error)
 		return error;

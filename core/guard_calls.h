@@ -20,8 +20,8 @@ void guard_serve(struct guard *guard);
 
 /**
  * guard_refuse() - what may not be made: the host process is told, unless it is
- * there
- * Return: -EROFS, or -EEXIST.
+ * there, or its folder can't be searched
+ * Return: -EROFS, -EEXIST or -EACCES.
  */
 int guard_refuse(struct guard *guard, const struct guard_place *place);
 

@@ -262,37 +262,50 @@ bool guard_denies(const struct guard_rules *rules, const char *path, bool link)
 	return guard_find(rules, path, link).kind != GUARD_NONE;
 }
 
-static bool names_deny_moved(const struct guard_rules *rules, const char *path,
-			     guard_exists *exists, void *data)
+static bool find_name_moved(const struct guard_rules *rules, const char *path,
+			    guard_exists *exists, void *data, size_t *index)
 {
-	for (size_t i = 0; i < rules->table->name_count; i++) {
+	for (*index = 0; *index < rules->table->name_count; ++*index) {
+		const struct guard_name *rule = &rules->table->names[*index];
 		const char *cut = NULL, *rest;
 
-		while ((rest = name_rest(rules->table, &rules->table->names[i],
-					 path, &cut)))
+		while ((rest = name_rest(rules->table, rule, path, &cut)))
 			if (exists(data, rest))
 				return true;
 	}
 	return false;
 }
 
-bool guard_denies_moved(const struct guard_rules *rules, const char *path,
-			guard_exists *exists, void *data)
+static bool find_path_moved(const struct guard_rules *rules, const char *path,
+			    guard_exists *exists, void *data, size_t *index)
 {
-	size_t index, size = strlen(path);
+	size_t size = strlen(path);
 
-	if (first_beneath(rules, path, &index)) {
-		/* They stand together: all begin with the path and a slash. */
-		for (; index < rules->table->path_count; index++) {
-			const char *rule = rules->paths[index];
+	if (!first_beneath(rules, path, index))
+		return false;
+	/* They stand together: all begin with the path and a slash. */
+	for (; *index < rules->table->path_count; ++*index) {
+		const char *rule = rules->paths[*index];
 
-			if (strncmp(rule, path, size) != 0 || rule[size] != '/')
-				break;
-			if (exists(data, rule + size + 1))
-				return true;
-		}
+		if (strncmp(rule, path, size) != 0 || rule[size] != '/')
+			break;
+		if (exists(data, rule + size + 1))
+			return true;
 	}
-	return names_deny_moved(rules, path, exists, data);
+	return false;
+}
+
+struct guard_rule guard_find_moved(const struct guard_rules *rules,
+				   const char *path, guard_exists *exists,
+				   void *data)
+{
+	struct guard_rule rule = { 0 };
+
+	if (find_path_moved(rules, path, exists, data, &rule.index))
+		rule.kind = GUARD_PATH;
+	else if (find_name_moved(rules, path, exists, data, &rule.index))
+		rule.kind = GUARD_NAME;
+	return rule;
 }
 
 bool guard_patterns_move(const struct guard_rules *rules, const char *from,

@@ -44,17 +44,18 @@ struct guard_rule guard_find(const struct guard_rules *rules, const char *path,
 /** guard_denies() - may @path not be made? As guard_find() says. */
 bool guard_denies(const struct guard_rules *rules, const char *path, bool link);
 
-/** What guard_denies_moved() asks: is @rest there, beneath the moved folder? */
+/** What guard_find_moved() asks: is @rest there, beneath the moved folder? */
 typedef bool guard_exists(void *data, const char *rest);
 
 /**
- * guard_denies_moved() - would a folder, moved to @path, bring what is denied?
+ * guard_find_moved() - the rule of what a folder, moved to @path, would bring
  *
  * Looks at exact paths and names. Patterns are asked for entry by entry with
  * guard_pattern_denies().
  */
-bool guard_denies_moved(const struct guard_rules *rules, const char *path,
-			guard_exists *exists, void *data);
+struct guard_rule guard_find_moved(const struct guard_rules *rules,
+				   const char *path, guard_exists *exists,
+				   void *data);
 
 /**
  * guard_patterns_move() - can a move from @from to @to matter to a pattern?

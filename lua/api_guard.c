@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* srt.c.guard: what the agent inside asks; see api_guard.md. */
-#include <errno.h>
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdlib.h>
 
-#include "core/guard_rules.h"
+#include "core/guard_move.h"
 #include "core/socket_rules.h"
 #include "lua/api.h"
 #include "lua/plan_reader.h"
@@ -49,25 +49,48 @@ static int guard_lua_compile(lua_State *L)
 	return 1;
 }
 
-/* object:find(path, link) -> "path", text | "name", index | "glob", index |
- * nothing */
-static int guard_lua_find(lua_State *L)
+/* Its kind and its place: two values, or none. */
+static int push_rule(lua_State *L, const struct guard_rules *rules,
+		     struct guard_rule rule)
 {
 	static const char *const kinds[] = { [GUARD_PATH] = "path",
 					     [GUARD_NAME] = "name",
 					     [GUARD_GLOB] = "glob" };
-	struct object *object = luaL_checkudata(L, 1, GUARD);
-	struct guard_rule rule = guard_find(
-		&object->rules, luaL_checkstring(L, 2), lua_toboolean(L, 3));
 
 	if (rule.kind == GUARD_NONE)
 		return 0;
 	lua_pushstring(L, kinds[rule.kind]);
 	if (rule.kind == GUARD_PATH)
-		lua_pushstring(L, object->rules.paths[rule.index]);
+		lua_pushstring(L, rules->paths[rule.index]);
 	else
 		lua_pushinteger(L, (lua_Integer)rule.index + 1);
 	return 2;
+}
+
+/* object:find(path, link) -> "path", text | "name", index | "glob", index |
+ * nothing */
+static int guard_lua_find(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, GUARD);
+
+	return push_rule(L, &object->rules,
+			 guard_find(&object->rules, luaL_checkstring(L, 2),
+				    lua_toboolean(L, 3)));
+}
+
+/* object:move(from, to) -> code, as of find | code | nothing */
+static int guard_lua_move(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, GUARD);
+	const char *from = luaL_checkstring(L, 2);
+	struct guard_rule rule = { 0 };
+	int error = guard_move(&object->rules, AT_FDCWD, from, from,
+			       luaL_checkstring(L, 3), &rule);
+
+	if (!error)
+		return 0;
+	lua_pushstring(L, api_error_name(-error));
+	return 1 + push_rule(L, &object->rules, rule);
 }
 
 /* struct sockets - the userdata; owns all it points to */
@@ -123,6 +146,7 @@ int luaopen_srt_c_guard(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "find", guard_lua_find },
+		{ "move", guard_lua_move },
 		{ NULL, NULL },
 	};
 	static const luaL_Reg of_sockets[] = {

@@ -47,16 +47,34 @@ function create_guard.name(guard, name, base, entry)
   table.insert(guard.names, { name = name, top = base.path, depth = base.depth, entry = entry })
 end
 
+local function compiled(guard)
+  guard.compiled = guard.compiled or require("srt.c.guard").compile(create_guard.table(guard))
+  return guard.compiled
+end
+
+local function entry_of(guard, kind, which)
+  if kind == "path" then return guard.paths[which] end
+  return kind and guard[kind .. "s"][which].entry
+end
+
 --- The entry by which a path may not be made, as the agent finds it.
 ---@param guard table complete
 ---@param path string real
 ---@param link boolean? is it to be a symbolic link?
 ---@return table|nil entry
 function create_guard.rule(guard, path, link)
-  guard.compiled = guard.compiled or require("srt.c.guard").compile(create_guard.table(guard))
-  local kind, which = guard.compiled:find(path, link or false)
-  if kind == "path" then return guard.paths[which] end
-  return kind and guard[kind .. "s"][which].entry
+  return entry_of(guard, compiled(guard):find(path, link or false))
+end
+
+--- What the agent refuses a move with: of what is there, it may be a whole tree.
+---@param guard table complete
+---@param from string real
+---@param to string real
+---@return string|nil code
+---@return table|nil entry where it is the policy's; else there is more to look at than the agent does
+function create_guard.move(guard, from, to)
+  local code, kind, which = compiled(guard):move(from, to)
+  return code, entry_of(guard, kind, which)
 end
 
 --- Does only the last component of a path decide whether a pattern matches it? So it is for `**/NAME`, where none of

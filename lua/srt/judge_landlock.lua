@@ -17,6 +17,7 @@ local CHANGES = { chmod = true, chown = true, utime = true, setxattr = true }
 
 local BESIDE = { builtin = "Landlock, since something is denied in that folder" }
 local ALONE = { builtin = "no agent can be asked here, which alone changes modes, owners, times and attributes" }
+local APART = "as between two mounts; a program that copies and removes, as mv does, is not refused by that"
 
 local function need(action, found) return action == "read" and found.type == "dir" and "l" or NEEDS[action] end
 
@@ -95,6 +96,43 @@ function Landlocked:refuse(got, path)
   return got
 end
 
+-- What the agent refuses for what it would be there, by srt.c.guard's answer; nil where it makes it.
+function Landlocked:barred(got, code, kind, which)
+  if not code then return nil end
+  got.decision, got.errno, got.why = "deny", code, nil
+  got.rule = kind == "path" and answers.rule(self.rules:at(which))
+    or kind and self.rules.guard[kind .. "s"][which].entry or BESIDE
+  return got
+end
+
+-- In the place of a folder that leads to what is denied a link can't stand.
+function Landlocked:bars_link(got, path)
+  local kind, which = self.guard:find(path, true)
+  return kind and self:barred(got, "EROFS", kind, which)
+end
+
+function Landlocked:bars_move(got, from, to) return self:barred(got, self.guard:move(from, to)) end
+
+-- What lies within something denied and is allowed again, is the kernel's to name. Between that and what the agent names
+-- nothing can be moved; nor does Landlock let a move open anything more.
+function Landlocked:apart(from, to, type)
+  local near, far = paths.parent(from), paths.parent(to)
+  local served, other = self:serves(from), self:serves(to)
+  if served or other or near == far then return served ~= other end
+  for letter in (type == "dir" and "xrwlm" or "xrw"):gmatch(".") do
+    if self:grants(far, letter) and not self:grants(from, letter) then return true end
+  end
+  return false
+end
+
+function Landlocked:bars(action, got, found, to)
+  if not self.guard or not self:serves((to or found).real) then return nil end
+  if action == "symlink" then return self:bars_link(got, found.real) end
+  if action == "link" then return found.type == "link" and self:bars_link(got, to.real) or nil end
+  return self:bars_move(got, found.real, to.real)
+    or action == "exchange" and self:bars_move(got, to.real, found.real) or nil
+end
+
 function Landlocked:reach(action, got, found, to)
   local letter, abi = need(action, found), self.plan.abi
   if letter and not self:opens(found.real, letter) then
@@ -106,9 +144,18 @@ function Landlocked:reach(action, got, found, to)
     return self:refuse(got, found.real)
   elseif MAKES[action] and not self:changes(found.real) or REMOVES[action] and not self:changes(found.real, true) then
     return self:refuse(got, found.real)
+  elseif action == "symlink" then
+    return self:bars(action, got, found) or got
   elseif MOVES[action] then
     local from, into = self:changes(found.real, action ~= "link"), self:changes(to.real, action ~= "link")
     if not (from and into) then return self:refuse(got, (from and to or found).real) end
+    if self:apart(found.real, to.real, found.type)
+      or action == "exchange" and self:apart(to.real, found.real, to.type) then
+      got.errno, got.why = "EXDEV", APART
+      return got
+    end
+    local barred = self:bars(action, got, found, to)
+    if barred then return barred end
     if abi < 2 and paths.parent(found.real) ~= paths.parent(to.real) then got.errno = "EXDEV" end
   elseif action == "truncate" and abi < 3 then
     got.errno, got.why = "EACCES", "Landlock's ABI 3 is needed (Linux 6.2)"

@@ -14,11 +14,27 @@ function names.holder(self, found)
 end
 
 local NEVER = "nothing inside can make that name (createGuard)"
+local UNSEEN = { builtin = "createGuard" }
+local TOO_MUCH = "the folder holds more than can be looked at: a program that copies and removes, as mv does, may do it"
 
 -- The entry by which the supervisor refuses to make a name (createGuard).
 local function watched(self, found, link)
   local guard = not found.type and self.rules.guard
   return guard and require("srt.create_guard").rule(guard, found.real, link)
+end
+
+-- What the supervisor refuses to move, before the kernel is asked anything: from becomes what may not be made at to.
+local function unmoved(self, from, to)
+  local guard = self.rules.guard
+  if not guard then return nil end
+  local create_guard = require "srt.create_guard"
+  if from.missing then
+    local never = create_guard.rule(guard, to.real)
+    return never and deny(from, never, "ENOENT")
+  end
+  local code, entry = create_guard.move(guard, from.real, to.real)
+  if entry then return deny(from, entry, code, NEVER) end
+  return code and deny(from, UNSEEN, code, TOO_MUCH)
 end
 
 -- slashed: what a slash behind a name that can't be a folder's is answered with.
@@ -99,26 +115,24 @@ local function same(from, to)
   return to.type ~= nil and (from.real == to.real or (from.ino ~= nil and from.ino == to.ino and from.dev == to.dev))
 end
 
-function names.rename(self, from, to)
-  local got = movable(self, from, to)
+function names.rename(self, from, to, exchanged)
+  local got = unmoved(self, from, to) or exchanged and unmoved(self, to, from) or movable(self, from, to)
   if got then return got end
   local rule = write_rule((names.holder(self, from)))
   if from.missing then return allow(from, rule, "ENOENT") end
   if same(from, to) then return allow(from, rule, nil, "both are names of one file: nothing happens") end
-  local never = watched(self, to)
-  if never then return deny(from, never, "EROFS", NEVER) end
   return held(self, from) or (to.type and held(self, to)) or allow(from, rule)
 end
 
 function names.exchange(self, from, to)
-  local got = names.rename(self, from, to)
+  local got = names.rename(self, from, to, true)
   if not got.errno and to.missing then got.errno = "ENOENT" end
   return got
 end
 
 function names.link(self, from, to)
   if from.missing then return allow(from, answers.READABLE, "ENOENT") end
-  local made = names.make_other(self, to)
+  local made = names.make(self, to, "ENOENT", from.type == "link")
   if made.errno then return made end
   if self.view:mount(from.real) ~= self.view:mount(paths.parent(to.real)) then
     local state = self.rules:at(from.real)

@@ -228,7 +228,8 @@ static struct place place_of(const char *path)
  */
 static bool anothers(const struct place *at, const struct stat *st)
 {
-	return geteuid() != 0 && st->st_mode && st->st_uid != geteuid() &&
+	return (geteuid() != 0 || getenv("PROBER_WITHOUT_POWERS")) &&
+	       st->st_mode && st->st_uid != geteuid() &&
 	       faccessat(at->dir, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 

@@ -15,20 +15,20 @@ SYSTEM = [b"/usr", b"/bin", b"/lib", b"/lib64", b"/etc", b"/sbin"]
 
 
 class Case:
-    """steps build the tree; lists are the policy; questions are asked of it.
+    """steps build the tree; lists are the policy, guard its createGuard; questions are asked of it.
 
     Paths below the case's folder begin with "TOP/"; others are meant as they are.
     """
 
-    def __init__(self, user, steps, lists, questions):
-        self.user, self.steps, self.lists, self.questions = user, steps, lists, questions
+    def __init__(self, user, steps, lists, questions, guard=False):
+        self.user, self.steps, self.lists, self.questions, self.guard = user, steps, lists, questions, guard
 
     def without(self, part, index):
         """The same case without one step, entry or question; part is "steps", a list's name or "questions"."""
         lists = {name: list(entries) for name, entries in self.lists.items()}
         steps, questions = list(self.steps), list(self.questions)
         {"steps": steps, "questions": questions, **lists}[part].pop(index)
-        return Case(self.user, steps, lists, questions)
+        return Case(self.user, steps, lists, questions, self.guard)
 
     def parts(self):
         """(part, length) of all that can be taken away."""
@@ -36,7 +36,8 @@ class Case:
                 ("steps", len(self.steps))]
 
     def __repr__(self):
-        return "Case(%r,\n  steps=%r,\n  lists=%r,\n  questions=%r)" % (self.user, self.steps, self.lists, self.questions)
+        return "Case(%r,\n  steps=%r,\n  lists=%r,\n  questions=%r,\n  guard=%r)" % (
+            self.user, self.steps, self.lists, self.questions, self.guard)
 
 
 class Maker:
@@ -181,7 +182,7 @@ class Maker:
                 self.add_mount()
         lists = self.lists()
         questions = [self.question(lists) for _ in range(count)]
-        return Case(self.user, self.steps, lists, questions)
+        return Case(self.user, self.steps, lists, questions, self.random.random() < 0.2)
 
 
 def make(seed, user, mounts, count=150):

@@ -164,16 +164,25 @@ class Bwrap(Case):
         self.assertEqual(125, got.code, got)
         self.assertIn("filesystem.decideOpen can't be held by backend = \"bwrap\"", got.err)
 
+    def by_bwrap(self, *words):
+        return subprocess.run([sys.executable, *words], cwd=os.path.dirname(os.path.abspath(__file__)),
+                              env={**os.environ, "SRT_TEST_BACKEND": "bwrap", "SRT_LUA": BINARY}, capture_output=True,
+                              text=True, timeout=1800, check=False)
+
     def test_the_key_tests_of_namespaces(self):
         if not LONG:
             skip("SRT_LONG=1 runs the key tests by bubblewrap as well", allowed=True)
         for name, differs in KEY_TESTS.items():
-            done = subprocess.run([sys.executable, "test_%s.py" % name], cwd=os.path.dirname(os.path.abspath(__file__)),
-                                  env={**os.environ, "SRT_TEST_BACKEND": "bwrap", "SRT_LUA": BINARY}, capture_output=True,
-                                  text=True, timeout=1800, check=False)
+            done = self.by_bwrap("test_%s.py" % name)
             failed = {"%s.%s" % (cls, test) for test, cls in
                       re.findall(r"^(?:FAIL|ERROR): (\w+) \(\w+\.(\w+)", done.stderr, re.M)}
             self.assertEqual((set(differs), bool(differs)), (failed, done.returncode != 0), done.stderr[-4000:])
+
+    def test_random_trees(self):
+        if not LONG:
+            skip("SRT_LONG=1 runs the key tests by bubblewrap as well", allowed=True)
+        done = self.by_bwrap("property_files.py")
+        self.assertEqual(0, done.returncode, done.stdout[-4000:])
 
 
 if __name__ == "__main__":

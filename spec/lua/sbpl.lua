@@ -196,21 +196,44 @@ end
 local Profile = {}
 Profile.__index = Profile
 
+local function first(rules, subject)
+  for _, rule in ipairs(rules) do
+    if rule.holds(subject) then return rule end
+  end
+  error("no default")
+end
+
+-- The rules of an operation in both orders, those first that win.
+function Profile:orders(operation)
+  local known = self.known[operation]
+  if known then return known end
+  known = { late = {}, narrow = {} }
+  local at = {}
+  for i = #self.rules, 1, -1 do
+    local rule = self.rules[i]
+    local this = narrowness(rule.operations, operation)
+    if this then
+      table.insert(known.late, rule)
+      table.insert(known.narrow, rule)
+      at[rule] = { i = i, narrow = this }
+    end
+  end
+  table.sort(known.narrow, function(a, b)
+    a, b = at[a], at[b]
+    return a.narrow > b.narrow or a.narrow == b.narrow and a.i > b.i
+  end)
+  self.known[operation] = known
+  return known
+end
+
 ---Is an operation allowed? It is an error where the two orders of rules say different things.
 ---@param operation string
 ---@param subject {path: string?, name: string?, remote: table?, unix: string?} what it is about
 ---@return boolean
 ---@return string|nil message of the rule that denies
 function Profile:allows(operation, subject)
-  local last, narrow, best
-  for _, rule in ipairs(self.rules) do
-    local this = narrowness(rule.operations, operation)
-    if this and rule.holds(subject) then
-      last = rule
-      if not best or this >= best then narrow, best = rule, this end
-    end
-  end
-  assert(last, "no default")
+  local orders = self:orders(operation)
+  local last, narrow = first(orders.late, subject), first(orders.narrow, subject)
   if last.allow ~= narrow.allow then
     error(("%s %s: by the text %s, by operations %s"):format(operation, tostring(subject.path), tostring(last.allow),
       tostring(narrow.allow)), 0)
@@ -230,7 +253,7 @@ function sbpl.read(text)
       rules[#rules + 1] = rule_of(form)
     end
   end
-  return setmetatable({ rules = rules }, Profile)
+  return setmetatable({ rules = rules, known = {} }, Profile)
 end
 
 return sbpl

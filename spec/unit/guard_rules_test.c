@@ -153,7 +153,8 @@ static bool is(void *data, const char *rest)
 static bool moved(const struct guard_rules *rules, const char *to,
 		  const char *there)
 {
-	return guard_denies_moved(rules, to, is, (void *)(uintptr_t)there);
+	return guard_find_moved(rules, to, is, (void *)(uintptr_t)there).kind !=
+	       GUARD_NONE;
 }
 
 static void folders_that_move(void **state)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases that once disagreed, each for its whole kind: property_files.py begins with them."""
+from property_case import LISTS, Case
+
+
+def _case(user, steps, lists, questions, guard=False):
+    return Case(user, steps, {name: lists.get(name, []) for name in LISTS}, questions, guard)
+
+
+# What may not stand at a name is refused however it comes there: as a link on the way to what is protected, or within a folder.
+BROUGHT = dict(
+    steps=[("link", b"TOP/out/c", b"TOP/out"), ("dir", b"TOP/out/d", 0o755, "own"), ("dir", b"TOP/out/d/sub", 0o755, "own"),
+           ("file", b"TOP/out/d/sub/no", 0o644, "own"), ("dir", b"TOP/out/g", 0o755, "own"),
+           ("file", b"TOP/out/g/k.pem", 0o644, "own"), ("dir", b"TOP/out/e", 0o755, "own")],
+    lists={"allowWrite": [b"TOP"], "denyWrite": [b"TOP/new/no", b"TOP/new/sub/no", b"GLOBTOP/out/e/*.pem"]},
+    questions=[("exchange", b"TOP/w", b"TOP/out/c"), ("exchange", b"TOP/out/c", b"TOP/w"), ("rename", b"TOP/out/c", b"TOP/new"),
+               ("link", b"TOP/out/c", b"TOP/new"), ("symlink", b"TOP/new"), ("mkdir", b"TOP/new"), ("create", b"TOP/new/no"),
+               ("rename", b"TOP/out/d", b"TOP/new"), ("rename", b"TOP/out/d/sub", b"TOP/new"), ("rename", b"TOP/out/d", b"TOP/w/d"),
+               ("rename", b"TOP/out/g", b"TOP/out/e/g"), ("rename", b"TOP/out/g/k.pem", b"TOP/out/e/l.pem"),
+               ("exchange", b"TOP/out/e", b"TOP/out/g"), ("exchange", b"TOP/out/g", b"TOP/out/e"),
+               ("rename", b"TOP/out/g/k.pem", b"TOP/out/k.pem"), ("exchange", b"TOP/out/d", b"TOP/out/c")])
+LINKED = dict(steps=BROUGHT["steps"][:1], lists={"allowWrite": [b"TOP"]}, questions=BROUGHT["questions"][:2])
+# A folder that can't be searched is said before what the supervisor refuses.
+CLOSED = dict(
+    steps=[("dir", b"TOP/w/a", 0o755, "own"), ("dir", b"TOP/w/a/hooks", 0o500, "other"), ("dir", b"TOP/out/a", 0, "own"),
+           ("dir", b"TOP/w/shut", 0o644, "own"), ("file", b"TOP/w/f", 0o644, "own")],
+    lists={"allowWrite": [b"TOP/w"], "denyWrite": [b"GLOBTOP/out/*/deep", b"TOP/w/shut/no"]},
+    questions=[("exchange", b"TOP/out/a/b", b"TOP/w/a/hooks"), ("exchange", b"TOP/w/a/hooks", b"TOP/out/a/b"),
+               ("mkdir", b"TOP/w/shut/no"), ("symlink", b"TOP/w/shut/no"), ("rename", b"TOP/w/f", b"TOP/w/shut/no"),
+               ("link", b"TOP/w/f", b"TOP/w/shut/no"), ("create", b"TOP/w/shut/no")])
+# Allowed again within what is denied: under Landlock the agent makes the names outside, and the kernel those in it.
+APART = dict(
+    steps=[("file", b"TOP/w/f", 0o644, "own"), ("dir", b"TOP/out/again", 0o755, "own"), ("file", b"TOP/out/again/g", 0o644, "own"),
+           ("dir", b"TOP/out/more", 0o755, "own"), ("dir", b"TOP/out/more/d", 0o755, "own"), ("dir", b"TOP/out/blind", 0o755, "own"),
+           ("file", b"TOP/out/blind/h", 0o644, "own")],
+    lists={"allowWrite": [b"TOP"], "denyRead": [b"TOP/out"], "allowRead": [b"TOP/out/again", b"TOP/out/more"]},
+    questions=[(action, a, b + b"/new") for action in ("rename", "link", "exchange")
+               for a in (b"TOP/w/f", b"TOP/out/again/g", b"TOP/out/more/d", b"TOP/out/blind/h")
+               for b in (b"TOP/w", b"TOP/out/again", b"TOP/out/more", b"TOP/out/blind", b"TOP/out")]
+    + [("exchange", b"TOP/w/f", b"TOP/out/again/g"), ("exchange", b"TOP/out/more/d", b"TOP/out/again/g")])
+FIXED = [case for user in ("user", "root") for case in (
+    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **APART))]
