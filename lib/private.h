@@ -24,6 +24,7 @@ struct srtlua_session {
 	pid_t owner;  /* who has opened it; a child of fork(2) has no reader */
 	char *socket; /* owned */
 	srtlua_ask *ask;
+	bool policy_asks;
 	void *context;
 	pthread_t reader;
 	bool reads; /* is there a reader to be joined? */

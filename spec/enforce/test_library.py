@@ -16,6 +16,9 @@ bad settings: 2 srt-lua: \(settings\):1: network.allowedDomains\[1\]: "a b" can'
 no file: 1 /no/policy.lua: No such file or directory
 no program: 1 srt-lua can't be started: No such file or directory
 none is left: 1
+policy asks: plain\? \(\) of P, host ''
+policy asks: which\? \(once session\) of P, host ''
+1: .*: session
 too long: 2 it is too long: a session reads lines of 16777216 bytes
 in a child: 4 a child of fork\(2\) can't use the session
 no child: 4 -1 is no child

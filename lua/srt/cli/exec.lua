@@ -147,12 +147,32 @@ local function hand_over(fd, sandbox)
   return ok, why
 end
 
+-- What the policy wants to know of the user.
+local function asker(sandbox, send)
+  local question = require "srt.c.question"
+  return question.asker(sandbox, function(number, how, choice)
+    send { op = "answer", n = number, how = question.HOW[how], choice = choice }
+  end)
+end
+
 -- Does what the session asks for while the command runs.
 local function serve(fd, sandbox, plan)
-  local talk, message
+  local json = require "srt.json"
+  local talk, message, asks
+  local function send(fields) talk:send(json.encode(fields, true) .. "\n") end
+  local on = {
+    lead = function()
+      require("srt.c.redirect").lead(sandbox, function(error) send { op = "led", error = error } end)
+    end,
+    question = function(q)
+      asks = asks or asker(sandbox, send)
+      asks:ask(q.n, q.text, q.ms, q.yes, q.choices)
+    end,
+  }
   local lines = require("srt.lines").new(MOST_LINE, function(line)
-    if line ~= '{"event":"lead"}' then return end
-    require("srt.c.redirect").lead(sandbox, function(error) talk:send(('{"op":"led","error":%d}\n'):format(error)) end)
+    local said = line and json.decode(line)
+    local act = said and on[said.event]
+    if act then act(said) end
   end)
   talk, message = channel.open(fd, function(text)
     if text then lines:add(text) end
