@@ -48,7 +48,7 @@ local function view_of(server, request)
   local problem = rules.problems[1]
   if problem then return nil, ("%s %s"):format(problem.entry.given, problem.text) end
   return setmetatable({ profile = profile, rules = rules, temp = temp, folders = facts.state,
-    limits = share(profile.limits, server.files),
+    limits = share(profile.limits, server.files), terminal = request.terminal or false,
     facts = setmetatable({ cwd = request.cwd, env = request.env }, { __index = facts }) },
     { __index = version.loaded })
 end
@@ -79,8 +79,8 @@ function joined.new(server, client, request)
   if not view then return nil, message end
   local planning = require("srt.planning")
   local plan
-  plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = {}, infos = request.infos },
-    view, server.backend, request.identity)
+  plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = request.publish,
+    infos = request.infos }, view, server.version.backend, request.identity)
   if not plan then return nil, message end
   server.count_commands = server.count_commands + 1
   local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {}, server = server,

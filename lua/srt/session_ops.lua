@@ -150,8 +150,8 @@ end
 -- Of srt-lua exec: what was typed on its terminal.
 local HOW = { no = true, yes = true, late = true, nobody = true }
 
----What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows; where there are
----choices, `choice` is to be one of them.
+---What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows; of choices
+---`choice` is to be one.
 function ops.answer(server, client, message)
   local question = client.questions[message.n]
   if question then

@@ -290,8 +290,8 @@ function Server:close()
   for client in pairs(self.clients) do self:drop(client) end
 end
 
----@param options {facts: table, version: table, violations: string?, folder: string?, backend: string,
---- tell: fun(line: string), say: nil|fun(line: string)} version: {loaded=, options=, policy=}
+---@param options {facts: table, version: table, violations: string?, folder: string?,
+--- tell: fun(line: string), say: nil|fun(line: string)} version: {loaded=, options=, policy=, backend=}
 ---@return table server
 function session_server.new(options)
   local self = setmetatable(options, Server)

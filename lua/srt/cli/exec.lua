@@ -20,6 +20,8 @@ Runs COMMAND under the policy of a session that srt-lua session keeps up.
   --command-text TEXT
                  what they are reported under
   -c STRING      run STRING with /bin/sh -c
+  -p [ADDR:][HOST_PORT:]PORT
+                 lead a port of the host to PORT inside, besides the policy's publishPorts
   --keep-fd N    let the command have descriptor N as well (may be repeated)
   --report HOW   tell on standard error at the end what was denied: text (the default), json, none
   --annotate     at the end, print what was denied in a <sandbox_violations> block
@@ -39,12 +41,12 @@ local KNOWN = {
   },
   flags = { ["--annotate"] = "annotate", ["--lists"] = "lists" },
 }
-for _, name in ipairs { "-c", "--keep-fd", "--report", "--command-text" } do
+for _, name in ipairs { "-c", "-p", "--keep-fd", "--report", "--command-text" } do
   KNOWN.valued[name] = run_options.valued[name]
 end
 
 local function parse(args)
-  local options, message = run_options.read(args, { keep = {} }, KNOWN)
+  local options, message = run_options.read(args, { keep = {}, publish = {} }, KNOWN)
   if not options or options.help then return options, message end
   if not options.session then return nil, "no session given (--session)" end
   if not options.command or not options.command[1] then return nil, "no command given" end
@@ -100,7 +102,8 @@ local function request_of(options, cwd, env, sandbox, version)
   for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
   for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
   return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
-    text = options.commandText, keep = options.keep, infos = infos, ns = ns, identity = sandbox:identity(),
+    text = options.commandText, keep = options.keep, publish = options.publish,
+    terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = sandbox:identity(),
     report = options.report, annotate = options.annotate, lists = options.lists }
 end
 
@@ -205,10 +208,26 @@ local function finish(ctx, fd, handle, folders, unreached)
   ctx.err(require("srt.report").ours("the session has ended before the command: what was denied is not known here"))
 end
 
+-- Leads ports of the host to servers inside: the way in is this process's, by a proxy that has no way out.
+local function publish(plan, published, sandbox)
+  local proxy, why = require("srt.c.proxy").new {
+    decide = function() return { allow = false, reason = "no way out" } end,
+    checkAddress = function() return "no way out" end,
+  }
+  return not proxy and why or require("srt.publish").start(plan.publish, published, sandbox, proxy)
+end
+
 local function execute(ctx, options, fd, sandbox, joined)
   local plan = joined.plan
-  local ok, why = sandbox:start(plan)
+  local published, ok, why
+  if plan.publish[1] then
+    published, why = require("srt.publish").listen(plan.publish)
+    if not published then return fail(ctx, why) end
+  end
+  ok, why = sandbox:start(plan)
   if not ok then return fail(ctx, why) end
+  why = published and publish(plan, published, sandbox)
+  if why then return fail(ctx, why) end
   ok, why = hand_over(fd, sandbox)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   local talk
