@@ -42,6 +42,9 @@ struct srtlua_session {
 int fail(struct srtlua_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/** fail_answer() - an answer that no session gives */
+int fail_answer(struct srtlua_error *error);
+
 /** fail_system() - the same for an errno value */
 int fail_system(struct srtlua_error *error, int number, const char *what);
 
@@ -79,8 +82,9 @@ const char *link_usable(const struct srtlua_session *session);
  */
 void read_sized(void *to, size_t room, const void *from);
 
-/** read_settings() - from JSON; the caller's, or NULL with @error filled */
-json_t *read_settings(const char *text, struct srtlua_error *error);
+/** read_settings() - from JSON; the caller's, or NULL with @error and @code
+ * filled */
+json_t *read_settings(const char *text, int *code, struct srtlua_error *error);
 
 /** are_strings() - is a list one of strings, at least @least? */
 bool are_strings(const json_t *list, size_t least);

@@ -250,11 +250,12 @@ int srtlua_open_json(struct srtlua_session **out, const char *text,
 		     const struct srtlua_options *options,
 		     struct srtlua_error *error)
 {
-	json_t *settings = read_settings(text, error);
+	int code = SRTLUA_OK;
+	json_t *settings = read_settings(text, &code, error);
 
 	*out = NULL;
 	if (!settings)
-		return SRTLUA_REFUSED;
+		return code;
 	return open_session(
 		out, json_pack("{s:s,s:o}", "op", "open", "settings", settings),
 		options, error);

@@ -77,7 +77,10 @@ static void errors(const char *program)
 /* What would never be answered, and a child of fork(2). */
 static void never(struct srtlua_session *session)
 {
-	enum { TOO_LONG = 17 << 20 };
+	enum { TOO_LONG = 17 << 20, WORDS = 40, WORD = 100000 };
+	const char *argv[WORDS + 1] = { NULL };
+	const struct srtlua_command command = { .size = sizeof(command),
+						.argv = argv };
 	char *text = malloc(TOO_LONG + 1), *out;
 	struct srtlua_error error;
 	pid_t pid;
@@ -88,6 +91,10 @@ static void never(struct srtlua_session *session)
 	text[TOO_LONG] = '\0';
 	told("too long", srtlua_annotate(session, "x", text, &out, &error),
 	     &error);
+	for (int i = 0; i < WORDS; i++)
+		argv[i] = text + TOO_LONG - WORD;
+	told("too many words",
+	     srtlua_spawn(session, &command, NULL, &pid, NULL, &error), &error);
 	free(text);
 	pid = fork();
 	if (pid < 0)
