@@ -96,12 +96,33 @@ int srtlua_wrap(struct srtlua_session *session,
 	if (!are_strings(json_object_get(answer, "argv"), BEFORE) ||
 	    !json_is_string(json_object_get(answer, "id")) ||
 	    !json_is_string(json_object_get(answer, "shell")))
-		code = fail(error, SRTLUA_GONE,
-			    "the session answered something else");
+		code = fail_answer(error);
 	else if (!(*out = wrapped_of(answer)))
 		code = fail(error, SRTLUA_SYSTEM, "out of memory");
 	json_decref(answer);
 	return code;
+}
+
+/*
+ * Looked at before anything is copied: what was closed may get its number by a
+ * copy of ours, and the child would have that.
+ */
+static int check_files(const struct srtlua_spawn *spawn,
+		       struct srtlua_error *error)
+{
+	for (int i = 0; i < 3; i++)
+		if (spawn->fds[i] >= 0 && fcntl(spawn->fds[i], F_GETFD) < 0)
+			return fail(error, SRTLUA_USAGE,
+				    "descriptor %d, for %d, is not open",
+				    spawn->fds[i], i);
+	for (size_t i = 0; i < spawn->keep_count; i++)
+		if (spawn->keep[i] < 3 || fcntl(spawn->keep[i], F_GETFD) < 0)
+			return fail(error, SRTLUA_USAGE,
+				    "descriptor %d can't be kept: it is %s",
+				    spawn->keep[i],
+				    spawn->keep[i] < 3 ? "below 3"
+						       : "not open");
+	return SRTLUA_OK;
 }
 
 /*
@@ -203,18 +224,27 @@ int srtlua_spawn(struct srtlua_session *session,
 {
 	struct srtlua_spawn spawn = { .fds = { -1, -1, -1 } };
 	struct srtlua_wrapped *wrapped;
+	char *name = NULL;
 	int code, number;
 
+	if (id)
+		*id = NULL;
 	if (given)
 		read_sized(&spawn, sizeof(spawn), given);
-	code = srtlua_wrap(session, command, &wrapped, error);
+	code = check_files(&spawn, error);
+	if (!code)
+		code = srtlua_wrap(session, command, &wrapped, error);
 	if (code)
 		return code;
-	number = start(wrapped, &spawn, pid);
-	if (number)
+	if (id)
+		name = strdup(wrapped->id);
+	number = id && !name ? ENOMEM : start(wrapped, &spawn, pid);
+	if (number) {
 		code = fail_system(error, number, wrapped->argv[0]);
-	else if (id)
-		*id = strdup(wrapped->id);
+		free(name);
+	} else if (id) {
+		*id = name;
+	}
 	free(wrapped);
 	return code;
 }

@@ -16,6 +16,7 @@ enum {
 	LINE_MAX_BYTES = 64 << 20,
 	SAID_MAX = 16 << 20, /* the session reads no longer lines */
 	REASON_MAX = 1000,
+	CHOICES_MAX = 256,
 };
 
 int fail(struct srtlua_error *error, int code, const char *format, ...)
@@ -29,6 +30,11 @@ int fail(struct srtlua_error *error, int code, const char *format, ...)
 	vsnprintf(error->text, sizeof(error->text), format, list);
 	va_end(list);
 	return code;
+}
+
+int fail_answer(struct srtlua_error *error)
+{
+	return fail(error, SRTLUA_GONE, "the session answered something else");
 }
 
 int fail_system(struct srtlua_error *error, int number, const char *what)
@@ -55,17 +61,37 @@ static int send_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
+/*
+ * A line, with its end. Not by json_dumps(): where it has no memory for a key
+ * of an object it leaves it out and goes on (jansson 2.14).
+ */
+static char *line_of(const json_t *message, size_t *size)
+{
+	char *text;
+
+	*size = json_dumpb(message, NULL, 0, JSON_COMPACT);
+	text = *size ? malloc(*size + 1) : NULL;
+	if (!text)
+		return NULL;
+	if (json_dumpb(message, text, *size, JSON_COMPACT) != *size) {
+		free(text);
+		return NULL;
+	}
+	text[(*size)++] = '\n';
+	return text;
+}
+
 int link_say(struct srtlua_session *session, json_t *message,
 	     struct srtlua_error *error)
 {
-	char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
-	size_t size = text ? strlen(text) : 0;
+	size_t size;
+	char *text = message ? line_of(message, &size) : NULL;
 	int sent;
 
 	json_decref(message);
 	if (!text)
 		return fail(error, SRTLUA_SYSTEM, "out of memory");
-	if (size > SAID_MAX) {
+	if (size > SAID_MAX + 1) {
 		free(text);
 		return fail(error, SRTLUA_REFUSED,
 			    "it is too long: a session reads lines of %d bytes",
@@ -73,8 +99,6 @@ int link_say(struct srtlua_session *session, json_t *message,
 	}
 	pthread_mutex_lock(&session->sending);
 	sent = send_all(session->fd, text, size);
-	if (!sent)
-		sent = send_all(session->fd, "\n", 1);
 	pthread_mutex_unlock(&session->sending);
 	free(text);
 	return sent ? fail(error, SRTLUA_GONE, "the session has ended")
@@ -141,10 +165,25 @@ static const char *text_of(const json_t *message, const char *key)
 	return text ? text : "";
 }
 
+/* The words with a blank between. */
+static void join(const json_t *words, char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < json_array_size(words) && used < size; i++) {
+		const char *word = json_string_value(json_array_get(words, i));
+
+		used += (size_t)snprintf(out + used, size - used, "%s%s",
+					 i ? " " : "", word ? word : "");
+	}
+}
+
 /* In the reader: nothing else is read until it is answered. */
 static void ask(struct srtlua_session *session, const json_t *message)
 {
-	char reason[REASON_MAX] = "";
+	const json_t *words = json_object_get(message, "choices");
+	char reason[REASON_MAX] = "", choices[CHOICES_MAX];
 	struct srtlua_question question = {
 		.host = text_of(message, "host"),
 		.port = (unsigned int)json_integer_value(
@@ -152,16 +191,26 @@ static void ask(struct srtlua_session *session, const json_t *message)
 		.protocol = text_of(message, "protocol"),
 		.id = text_of(message, "commandId"),
 		.command = text_of(message, "command"),
+		.text = text_of(message, "text"),
+		.choices = choices,
 	};
-	int allows = session->ask && session->ask(session->context, &question,
-						  reason, sizeof(reason)) == 1;
+	const char *choice;
+	int answer;
 
+	join(words, choices, sizeof(choices));
+	answer = session->ask ? session->ask(session->context, &question,
+					     reason, sizeof(reason))
+			      : 0;
+	choice = answer > 0 ? json_string_value(
+				      json_array_get(words, (size_t)answer - 1))
+			    : NULL;
 	reason[sizeof(reason) - 1] = '\0';
 	(void)link_say(
 		session,
-		json_pack("{s:s,s:I,s:b,s:s*}", "op", "answer", "n",
+		json_pack("{s:s,s:I,s:b,s:s*,s:s*}", "op", "answer", "n",
 			  json_integer_value(json_object_get(message, "n")),
-			  "allow", allows, "reason", *reason ? reason : NULL),
+			  "allow", answer == 1 || choice, "choice", choice,
+			  "reason", *reason ? reason : NULL),
 		NULL);
 }
 
@@ -285,8 +334,10 @@ int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
 	if (!one.answer)
 		return fail(error, SRTLUA_GONE, "the session has ended");
 	if (!json_is_true(json_object_get(one.answer, "ok"))) {
+		const char *reason = text_of(one.answer, "error");
+
 		code = fail(error, SRTLUA_REFUSED, "%s",
-			    text_of(one.answer, "error"));
+			    *reason ? reason : "the session refuses it");
 		json_decref(one.answer);
 		return code;
 	}
@@ -302,16 +353,21 @@ void read_sized(void *to, size_t room, const void *from)
 	memcpy(to, from, size < room ? size : room);
 }
 
-json_t *read_settings(const char *text, struct srtlua_error *error)
+json_t *read_settings(const char *text, int *code, struct srtlua_error *error)
 {
 	json_error_t wrong;
 	json_t *settings = json_loads(text, JSON_REJECT_DUPLICATES, &wrong);
 
-	if (!settings)
-		(void)fail(error, SRTLUA_REFUSED,
-			   "the settings are not valid JSON: line %d: %s",
-			   wrong.line, wrong.text);
-	return settings;
+	if (settings)
+		return settings;
+	/* Mostly it says nothing where it has no memory. */
+	*code = *wrong.text == '\0' || json_error_code(&wrong) ==
+					       json_error_out_of_memory
+			? fail(error, SRTLUA_SYSTEM, "out of memory")
+			: fail(error, SRTLUA_REFUSED,
+			       "the settings are not valid JSON: line %d: %s",
+			       wrong.line, wrong.text);
+	return NULL;
 }
 
 bool are_strings(const json_t *list, size_t least)

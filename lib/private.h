@@ -24,6 +24,7 @@ struct srtlua_session {
 	pid_t owner;  /* who has opened it; a child of fork(2) has no reader */
 	char *socket; /* owned */
 	srtlua_ask *ask;
+	bool policy_asks;
 	void *context;
 	pthread_t reader;
 	bool reads; /* is there a reader to be joined? */
@@ -40,6 +41,9 @@ struct srtlua_session {
 /** fail() - fill @error, if there is one. Return: @code. */
 int fail(struct srtlua_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/** fail_answer() - an answer that no session gives */
+int fail_answer(struct srtlua_error *error);
 
 /** fail_system() - the same for an errno value */
 int fail_system(struct srtlua_error *error, int number, const char *what);
@@ -78,8 +82,9 @@ const char *link_usable(const struct srtlua_session *session);
  */
 void read_sized(void *to, size_t room, const void *from);
 
-/** read_settings() - from JSON; the caller's, or NULL with @error filled */
-json_t *read_settings(const char *text, struct srtlua_error *error);
+/** read_settings() - from JSON; the caller's, or NULL with @error and @code
+ * filled */
+json_t *read_settings(const char *text, int *code, struct srtlua_error *error);
 
 /** are_strings() - is a list one of strings, at least @least? */
 bool are_strings(const json_t *list, size_t least);

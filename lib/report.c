@@ -40,8 +40,7 @@ static int update(struct srtlua_session *session, json_t *message,
 	if (code)
 		return code;
 	if (!are_strings(json_object_get(answer, "held"), 0))
-		code = fail(error, SRTLUA_GONE,
-			    "the session answered something else");
+		code = fail_answer(error);
 	else if (out && !(*out = updated_of(answer)))
 		code = fail(error, SRTLUA_SYSTEM, "out of memory");
 	json_decref(answer);
@@ -51,12 +50,13 @@ static int update(struct srtlua_session *session, json_t *message,
 int srtlua_update_json(struct srtlua_session *session, const char *text,
 		       struct srtlua_updated **out, struct srtlua_error *error)
 {
-	json_t *settings = read_settings(text, error);
+	int code = SRTLUA_OK;
+	json_t *settings = read_settings(text, &code, error);
 
 	if (out)
 		*out = NULL;
 	if (!settings)
-		return SRTLUA_REFUSED;
+		return code;
 	return update(
 		session,
 		json_pack("{s:s,s:o}", "op", "update", "settings", settings),
@@ -129,6 +129,7 @@ int srtlua_violations(struct srtlua_session *session, const char *id,
 		      const char *text, struct srtlua_violations **out,
 		      struct srtlua_error *error)
 {
+	const json_t *list;
 	json_t *answer;
 	int code;
 
@@ -139,9 +140,13 @@ int srtlua_violations(struct srtlua_session *session, const char *id,
 			 &answer, error);
 	if (code)
 		return code;
-	*out = violations_of(json_object_get(answer, "violations"));
+	list = json_object_get(answer, "violations");
+	if (!json_is_array(list))
+		code = fail_answer(error);
+	else if (!(*out = violations_of(list)))
+		code = fail(error, SRTLUA_SYSTEM, "out of memory");
 	json_decref(answer);
-	return *out ? SRTLUA_OK : fail(error, SRTLUA_SYSTEM, "out of memory");
+	return code;
 }
 
 int srtlua_annotate(struct srtlua_session *session, const char *id,
@@ -159,9 +164,12 @@ int srtlua_annotate(struct srtlua_session *session, const char *id,
 	if (code)
 		return code;
 	full = json_string_value(json_object_get(answer, "stderr"));
-	*out = strdup(full ? full : text);
+	if (!full)
+		code = fail_answer(error);
+	else if (!(*out = strdup(full)))
+		code = fail(error, SRTLUA_SYSTEM, "out of memory");
 	json_decref(answer);
-	return *out ? SRTLUA_OK : fail(error, SRTLUA_SYSTEM, "out of memory");
+	return code;
 }
 
 int srtlua_reset(struct srtlua_session *session, struct srtlua_error *error)

@@ -156,7 +156,9 @@ static int begin(struct srtlua_session *session, json_t *policy,
 	if (!code)
 		code = link_start(session, error);
 	if (!code && session->ask)
-		code = link_call(session, json_pack("{s:s}", "op", "ask"),
+		code = link_call(session,
+				 json_pack("{s:s,s:b}", "op", "ask", "policy",
+					   session->policy_asks),
 				 &answer, error);
 	json_decref(answer);
 	return code;
@@ -171,6 +173,7 @@ static struct srtlua_session *session_new(const struct srtlua_options *options)
 	session->fd = -1;
 	session->owner = getpid();
 	session->ask = options->ask;
+	session->policy_asks = options->policy_asks != 0;
 	session->context = options->context;
 	pthread_mutex_init(&session->sending, NULL);
 	pthread_mutex_init(&session->lock, NULL);
@@ -247,11 +250,12 @@ int srtlua_open_json(struct srtlua_session **out, const char *text,
 		     const struct srtlua_options *options,
 		     struct srtlua_error *error)
 {
-	json_t *settings = read_settings(text, error);
+	int code = SRTLUA_OK;
+	json_t *settings = read_settings(text, &code, error);
 
 	*out = NULL;
 	if (!settings)
-		return SRTLUA_REFUSED;
+		return code;
 	return open_session(
 		out, json_pack("{s:s,s:o}", "op", "open", "settings", settings),
 		options, error);

@@ -44,8 +44,12 @@ struct srtlua_error {
 struct srtlua_session;
 
 /**
- * struct srtlua_question - a connection that no list of the policy decides
+ * struct srtlua_question - a connection that no list of the policy decides; or
+ * what the policy asks itself (srt.ask), where struct srtlua_options has
+ * policy_asks set
  * All strings are borrowed, for the call. @id, @command: of the command.
+ * @text: the policy's question, which has no host, port and protocol; else ""
+ * @choices: "", or words with a blank between, one of which is to be chosen
  */
 struct srtlua_question {
 	const char *host;
@@ -53,13 +57,16 @@ struct srtlua_question {
 	const char *protocol; /* "connect", "http", "socks5", "transparent" … */
 	const char *id;
 	const char *command;
+	const char *text;
+	const char *choices;
 };
 
 /**
  * srtlua_ask - may it be made? The client waits for the answer, and no other
  * is asked meanwhile; after limits.askSeconds of the policy it is denied
  * @reason: room for @size bytes of why not, for the client; empty at first
- * Return: 1 allows, anything else denies.
+ * Return: 1 allows, anything else denies. With @choices: 1 for the first of
+ * them, 2 for the second …
  */
 typedef int srtlua_ask(void *context, const struct srtlua_question *question,
 		       char *reason, size_t size);
@@ -72,7 +79,8 @@ struct srtlua_options {
 	srtlua_ask *ask;	/* NULL: what nobody decides is denied */
 	void *context;		/* for ask */
 	const char *violations; /* file, as of srt-lua run --violations */
-	int log; /* descriptor for its warnings, 0 for none; borrowed */
+	int log;	 /* descriptor for its warnings, 0 for none; borrowed */
+	int policy_asks; /* not 0: ask is called for srt.ask, too */
 };
 
 /**

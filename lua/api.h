@@ -17,6 +17,7 @@ int luaopen_srt_c_tls(lua_State *L);
 int luaopen_srt_c_probe(lua_State *L);
 int luaopen_srt_c_process(lua_State *L);
 int luaopen_srt_c_publish(lua_State *L);
+int luaopen_srt_c_question(lua_State *L);
 int luaopen_srt_c_redirect(lua_State *L);
 int luaopen_srt_c_box(lua_State *L);
 int luaopen_srt_c_carry(lua_State *L);

@@ -14,7 +14,8 @@
  *	b:call(fn, kind, ...)	true, v1, v2; or false, message, kind of error
  *	b:files()		sorted real paths of what the policy read
  *	b:limits{...}		changes some of the limits
- *	b:asker(sandbox)	where srt.ask asks; without it, nowhere
+ *	b:asker(), b:answered()	where srt.ask asks (lua/box_relay.c); without,
+ *				nowhere
  *	b:where(fn)		file, line
  *	b:stats()		{memory, peak, instructions}
  *	b:close()
@@ -36,6 +37,7 @@
 #include "lua/box_copy.h"
 #include "lua/box_env.h"
 #include "lua/box_file.h"
+#include "lua/box_relay.h"
 #include "lua/box_run.h"
 #include "lua/box_srt.h"
 #include "lua/box_state.h"
@@ -517,16 +519,6 @@ static int api_hide(lua_State *L)
 	return 0;
 }
 
-static int api_asker(lua_State *L)
-{
-	struct box *b = check_idle(L);
-
-	b->questions = api_questions(L, 2);
-	lua_settop(L, 2);
-	lua_setiuservalue(L, 1, BOX_UV_SANDBOX);
-	return 0;
-}
-
 /* Protected; index 1 is the box, and the host has the facts at 3. */
 static int set_up(lua_State *B)
 {
@@ -654,13 +646,13 @@ int luaopen_srt_c_box(lua_State *L)
 		{ NULL, NULL },
 	};
 	static const luaL_Reg methods[] = {
-		{ "asker", api_asker },		  { "call", api_call },
-		{ "chunk", api_chunk },		  { "close", api_close },
-		{ "files", api_files },		  { "hide", api_hide },
-		{ "limits", api_limits },	  { "load", api_load },
-		{ "loadpreset", api_loadpreset }, { "stats", api_stats },
-		{ "where", api_where },		  { "__gc", api_close },
-		{ "__close", api_close },	  { NULL, NULL },
+		{ "call", api_call },	{ "chunk", api_chunk },
+		{ "close", api_close }, { "files", api_files },
+		{ "hide", api_hide },	{ "limits", api_limits },
+		{ "load", api_load },	{ "loadpreset", api_loadpreset },
+		{ "stats", api_stats }, { "where", api_where },
+		{ "__gc", api_close },	{ "__close", api_close },
+		{ NULL, NULL },
 	};
 
 	luaL_newmetatable(L, BOX_FN);
@@ -669,6 +661,7 @@ int luaopen_srt_c_box(lua_State *L)
 	luaL_newmetatable(L, BOX);
 	luaL_setfuncs(L, methods, 0);
 	api_box_test_methods(L);
+	box_relay_methods(L);
 	lua_pushvalue(L, -1);
 	lua_setfield(L, -2, "__index");
 	lua_pushboolean(L, 0);

@@ -8,12 +8,14 @@
 
 #include "core/questions.h"
 #include "lua/box_host.h"
+#include "lua/box_relay.h"
 #include "lua/box_state.h"
 #include "lua/box_wait.h"
 
 struct asked {
 	struct box_wait *wait;
 	struct question *question;
+	lua_Integer number; /* where the host asks, else 0 */
 	enum question_answer answer;
 	unsigned int choice;
 	struct question_terms terms;
@@ -33,7 +35,7 @@ static void on_answer(void *owner, enum question_answer answer,
 /* Arguments: text, milliseconds, default, choices. */
 static int begin(struct box_wait *wait, lua_State *co, int first)
 {
-	struct questions *questions = wait->box->questions;
+	struct box *b = wait->box;
 	struct asked *asked = calloc(1, sizeof(*asked));
 	size_t size, length;
 	const char *text = lua_tolstring(co, first, &size);
@@ -47,9 +49,16 @@ static int begin(struct box_wait *wait, lua_State *co, int first)
 	asked->terms.yes = lua_toboolean(co, first + 2);
 	/* It has room for them: check_choices(). */
 	memcpy(asked->terms.choices, choices, length);
-	if (!questions)
+	if (b->relays) {
+		int error = box_relay_ask(wait, ++b->asked, text, size,
+					  &asked->terms);
+
+		asked->number = error ? 0 : b->asked;
+		return error;
+	}
+	if (!b->questions)
 		return -ENOTTY;
-	return question_ask(questions, &asked->question, text, size,
+	return question_ask(b->questions, &asked->question, text, size,
 			    &asked->terms, on_answer, asked);
 }
 
@@ -61,6 +70,19 @@ static int push_choice(const struct asked *asked, lua_State *B)
 		word += strcspn(word, " ") + 1;
 	lua_pushlstring(B, word, strcspn(word, " "));
 	return 1;
+}
+
+/* Is there that word? */
+static bool has_choice(const struct question_terms *terms, lua_Integer choice)
+{
+	const char *word = terms->choices;
+
+	while (word && choice > 1) {
+		word = strchr(word, ' ');
+		word = word ? word + 1 : NULL;
+		choice--;
+	}
+	return word && *word && choice == 1;
 }
 
 static int push(struct box_wait *wait, lua_State *B)
@@ -93,6 +115,34 @@ static void stop(struct box_wait *wait)
 	if (asked->question)
 		question_cancel(asked->question);
 	free(asked);
+}
+
+static const struct box_op op = { .name = "srt.ask",
+				  .begin = begin,
+				  .push = push,
+				  .stop = stop,
+				  .unmetered = true };
+
+void box_ask_answered(struct box *b, lua_Integer number,
+		      enum question_answer how, lua_Integer choice)
+{
+	struct box_wait *wait;
+	struct asked *asked;
+
+	LIST_FOREACH(wait, &b->waits, link)
+	{
+		asked = wait->op == &op ? wait->state : NULL;
+		if (!asked || asked->number != number)
+			continue;
+		/* Once: what it waits for may be asked about again. */
+		asked->number = 0;
+		if (how == QUESTION_YES && asked->terms.choices[0] &&
+		    !has_choice(&asked->terms, choice))
+			how = QUESTION_NO;
+		on_answer(asked, how,
+			  choice > 0 ? (unsigned int)choice - 1 : 0);
+		return;
+	}
 }
 
 static lua_Number seconds_of(lua_State *B)
@@ -190,11 +240,6 @@ static void push_choices(lua_State *B)
  * and why */
 int box_ask(lua_State *B)
 {
-	static const struct box_op op = { .name = "srt.ask",
-					  .begin = begin,
-					  .push = push,
-					  .stop = stop,
-					  .unmetered = true };
 	lua_Number seconds;
 	size_t size;
 

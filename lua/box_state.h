@@ -72,6 +72,8 @@ struct box_limits {
  * @wait: the run was suspended before; NULL where it was not
  * @waits, @wait_count: the calls that are suspended, or were
  * @questions: borrowed; where srt.ask asks, or NULL
+ * @relays: a function of the host asks instead (lua/box_relay.h), for @asker
+ * @asked: number of the last question that it was told of
  * @asks: the host is asked in the place of the world (lua/box_host.h)
  * @clocked: time stands at @now, in seconds since 1970
  * @cover: owned; which lines were run, or NULL
@@ -94,6 +96,8 @@ struct box {
 	LIST_HEAD(box_wait_list, box_wait) waits;
 	unsigned int wait_count;
 	struct questions *questions;
+	bool relays;
+	lua_Integer asker, asked;
 	bool asks, clocked;
 	double now;
 	struct box_cover *cover;
@@ -111,9 +115,9 @@ extern const char box_key_functions, box_key_loaded, box_key_views, box_key_srt,
 enum {
 	BOX_UV_PRESET = 1,
 	BOX_UV_LOG,
-	BOX_UV_SANDBOX, /* keeps @questions alive */
-	BOX_UV_NAMES,	/* of the fields of subjects */
-	BOX_UV_ASK,	/* what @asks asks */
+	BOX_UV_ASKER, /* keeps @questions alive, or is what @relays */
+	BOX_UV_NAMES, /* of the fields of subjects */
+	BOX_UV_ASK,   /* what @asks asks */
 	BOX_UV_COUNT = BOX_UV_ASK,
 };
 

@@ -144,6 +144,7 @@ static struct box_wait *new_wait(lua_State *B)
 	*wait = (struct box_wait){ .await.cancel = cancel,
 				   .box = b,
 				   .ref = ref,
+				   .asker = b->asker,
 				   .loop = uv_default_loop() };
 	uv_timer_init(wait->loop, &wait->timer);
 	wait->timer.data = wait;

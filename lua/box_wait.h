@@ -48,6 +48,7 @@ struct box_op {
  * @error: outcome of @op: 0, -errno or a negative code of libuv
  * @spent: @deadline has passed; the coroutine is not to be resumed
  * @timed: the timer is part of this
+ * @asker: as of struct box when the run began
  */
 struct box_wait {
 	LIST_ENTRY(box_wait) link;
@@ -62,6 +63,7 @@ struct box_wait {
 	uint64_t deadline, begun, ms;
 	int error;
 	bool spent;
+	lua_Integer asker;
 	uv_loop_t *loop;
 	uv_timer_t timer;
 };

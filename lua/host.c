@@ -139,6 +139,7 @@ static int run_main(lua_State *L)
 	preload(L, "srt.c.probe", luaopen_srt_c_probe);
 	preload(L, "srt.c.process", luaopen_srt_c_process);
 	preload(L, "srt.c.publish", luaopen_srt_c_publish);
+	preload(L, "srt.c.question", luaopen_srt_c_question);
 	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);
 	preload(L, "srt.c.box", luaopen_srt_c_box);
 	preload(L, "srt.c.carry", luaopen_srt_c_carry);

@@ -35,7 +35,9 @@ local function unreadable_library(rules)
   end
 end
 
-local function terminal()
+---The caller's terminal, if it has one.
+---@return string? path
+function bubblewrap.terminal()
   for fd = 0, 1 do
     local path = sys.isatty(fd) and sys.readlink("/proc/self/fd/" .. fd)
     if path and path:find("^/dev/pts/%d+$") or path and path:find("^/dev/tty%d+$") then return path end
@@ -52,7 +54,8 @@ end
 --- Completes what a plan is compiled with.
 ---@param profile table
 ---@param rules table
----@param ctx table of backends.namespaces, where stateFolders makes it one to be run
+---@param ctx table of backends.namespaces, where stateFolders makes it one to be run; terminal: of the command, false
+--- for none; nil: this process's
 ---@return {program: string, masks: string, terminal: string?, identity: table}? facts
 ---@return string? reason
 function bubblewrap.facts(profile, rules, ctx)
@@ -67,7 +70,9 @@ function bubblewrap.facts(profile, rules, ctx)
   end
   local masks = runs and masks_of(runs, ctx.tempDir) or "MASKS"
   -- One id is mapped, and no capability kept, whoever calls.
-  return { program = program or "bwrap", masks = masks, terminal = terminal(),
+  local terminal = ctx.terminal
+  if terminal == nil then terminal = bubblewrap.terminal() end
+  return { program = program or "bwrap", masks = masks, terminal = terminal or nil,
     identity = require("srt.c.sandbox").identity(true) }
 end
 

@@ -48,7 +48,7 @@ local function view_of(server, request)
   local problem = rules.problems[1]
   if problem then return nil, ("%s %s"):format(problem.entry.given, problem.text) end
   return setmetatable({ profile = profile, rules = rules, temp = temp, folders = facts.state,
-    limits = share(profile.limits, server.files),
+    limits = share(profile.limits, server.files), terminal = request.terminal or false,
     facts = setmetatable({ cwd = request.cwd, env = request.env }, { __index = facts }) },
     { __index = version.loaded })
 end
@@ -66,10 +66,11 @@ end
 
 ---What a command that joins is started with.
 ---@param server table of srt.session_server
+---@param client table its connection
 ---@param request table that srt-lua exec has sent
 ---@return table|nil command
 ---@return table|string answer for srt-lua exec; or the message
-function joined.new(server, request)
+function joined.new(server, client, request)
   local known = request.lists and server:registered(request.id)
   if request.lists and not (known and known.more) then
     return nil, ("the lists of hosts of %s are forgotten, it has to be wrapped again"):format(request.id or "no id")
@@ -78,10 +79,13 @@ function joined.new(server, request)
   if not view then return nil, message end
   local planning = require("srt.planning")
   local plan
-  plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = {}, infos = request.infos },
-    view, server.backend, request.identity)
+  plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = request.publish,
+    infos = request.infos }, view, server.version.backend, request.identity)
   if not plan then return nil, message end
-  local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {} }, Joined)
+  server.count_commands = server.count_commands + 1
+  local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {}, server = server,
+    client = client, number = server.count_commands }, Joined)
+  view.box = server:box_for(self, view.box)
   if server.say then
     self.say = function(line) server.say(("%s: %s"):format(request.id or request.argv[1], line)) end
   end
@@ -148,7 +152,9 @@ end
 ---@param loaded srt.session
 ---@return string[] held
 ---@return integer cut
-function Joined:update(loaded) return self.live:update(loaded) end
+function Joined:update(loaded)
+  return self.live:update(setmetatable({ box = self.server:box_for(self, loaded.box) }, { __index = loaded }))
+end
 
 ---What violations are found by.
 ---@return string

@@ -40,7 +40,8 @@ function planning.plan(options, loaded, name, identity)
   local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
     stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
     identity = identity, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
-    ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil })
+    ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil,
+    terminal = loaded.terminal })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan, options.infos)
     or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
   if message then return nil, message end

@@ -139,18 +139,28 @@ function ops.update(server, client, message, places)
 end
 
 ---From now on this client is asked about hosts that neither lists nor decideConnect decide: it gets
----{"event":"ask","n":1,"host":…,"port":…}, and says answer. Commands that have joined before are not asked about.
-function ops.ask(server, client)
+---{"event":"ask","n":1,"host":…,"port":…}, and says answer. Commands that have joined before are not asked about. With
+---`policy` it answers the questions of the policy (srt.ask) as well, of all commands.
+function ops.ask(server, client, message)
   if server.asks and server.asks ~= client then return client:refuse("another client is asked already") end
-  server.asks = client
+  server.asks, client.answers = client, message.policy == true
   client:answer { ok = true }
 end
 
----What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows.
+-- Of srt-lua exec: what was typed on its terminal.
+local HOW = { no = true, yes = true, late = true, nobody = true }
+
+---What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows; of choices
+---`choice` is to be one.
 function ops.answer(server, client, message)
-  local asked = client == server.asks and server.asked[message.n]
-  if not asked then return end
-  asked.allow = message.allow == true
+  local question = client.questions[message.n]
+  if question then
+    client.questions[message.n] = nil
+    return question.done(HOW[message.how] and message.how or "nobody", math.tointeger(message.choice))
+  end
+  local asked = server.asked[message.n]
+  if not asked or asked.client ~= client then return end
+  asked.allow, asked.choice = message.allow == true, message.choice
   if is_text(message.reason) then asked.reason = require("srt.verdict").reason(message.reason) end
   asked.gate:open()
 end
@@ -192,7 +202,7 @@ function ops.join(server, client)
   elseif not joined.near(request.ns) then
     return client:refuse("the session sees another tree or other users: it was started in another namespace")
   end
-  local command, answer = joined.new(server, request)
+  local command, answer = joined.new(server, client, request)
   if not command then return client:refuse(answer) end
   client.command = command
   local fd, message = channel.memory(pack.encode(answer))
@@ -229,6 +239,7 @@ function ops.ended(server, client, message)
   local command = client.command
   if not command then return server:drop(client) end
   client.command = nil
+  server:unanswered(client)
   client:answer { ok = true, text = command:close(message) }
 end
 

@@ -78,7 +78,7 @@ end
 ---@return table|nil client
 ---@return string|nil message
 function Server:admit(fd, owner)
-  local client = setmetatable({ server = self, fds = {}, owner = owner }, Client)
+  local client = setmetatable({ server = self, fds = {}, questions = {}, owner = owner }, Client)
   client.lines = require("srt.lines").new(MOST_LINE, function(line)
     if client.over then return end
     if line then return act(self, client, line) end
@@ -130,10 +130,8 @@ function Server:drop(client)
     local ok, why = pcall(client.command.close, client.command, {})
     if not ok then self.tell("internal error: " .. tostring(why)) end
   end
-  if self.asks == client then
-    self.asks = nil
-    for _, asked in pairs(self.asked) do asked.gate:open() end
-  end
+  if self.asks == client then self.asks = nil end
+  self:unanswered(client)
   if client.owner then self.over = true end
 end
 
@@ -144,7 +142,9 @@ function Server:take()
     self.queue = {}
     for _, item in ipairs(queue) do
       local client = item.client
-      if client.over then
+      if type(item.what) == "function" then
+        item.what()
+      elseif client.over then
         close_all(item.what and item.fds or {})
       elseif not item.what then
         self:drop(client)
@@ -196,25 +196,88 @@ function Server:reset()
   self.ring, self.kept, self.wraps, self.order = {}, 0, {}, {}
 end
 
--- Waits for the answer of whoever asked to be asked; in a coroutine.
-local function ask(self, subject)
-  local client, at = self.asks, self.count_asked + 1
-  if not client then return false, "who would have been asked is gone" end
-  local seconds = self.version.loaded.profile.limits.askSeconds
-  local asked = { gate = require("srt.c.gate").new(seconds * 1000) }
+-- Asks a client, and waits for its answer; in a coroutine. Nil where there was none in time.
+local function ask(self, client, ms, question)
+  local at = self.count_asked + 1
+  local asked = { client = client, gate = require("srt.c.gate").new(ms) }
   self.count_asked, self.asked[at] = at, asked
-  client:tell { event = "ask", n = at, host = subject.host, port = subject.port, protocol = subject.protocol,
-    command = subject.command, commandId = subject.commandId }
+  question.event, question.n = "ask", at
+  client:tell(question)
   local opened = asked.gate:wait()
   self.asked[at] = nil
-  if asked.allow then return true end
-  return false, asked.reason or not opened and "there was no answer in time" or "denied without a reason"
+  return opened and asked or nil
+end
+
+-- Of whoever asked to be asked: what nobody else decides.
+local function ask_host(self, subject)
+  local client = self.asks
+  if not client then return false, "who would have been asked is gone" end
+  local asked = ask(self, client, self.version.loaded.profile.limits.askSeconds * 1000, { host = subject.host,
+    port = subject.port, protocol = subject.protocol, command = subject.command, commandId = subject.commandId })
+  if asked and asked.allow then return true end
+  return false, not asked and "there was no answer in time" or asked.reason or "denied without a reason"
+end
+
+-- A policy's own question (srt.ask): for the client that said it answers these, else for the terminal of the command.
+local function ask_user(self, command, question)
+  local client = self.asks
+  if not (client and client.answers) then
+    client = command.client
+    if client.over then return question.done("nobody") end
+    local at = self.count_asked + 1
+    self.count_asked, client.questions[at] = at, question
+    return client:tell { event = "question", n = at, text = question.text, ms = question.ms, yes = question.yes,
+      choices = question.choices }
+  end
+  local choices = {}
+  for word in question.choices:gmatch("%S+") do choices[#choices + 1] = word end
+  require("srt.c.task").start(function()
+    local asked = ask(self, client, question.ms, { text = question.text, default = question.yes or nil,
+      seconds = question.ms / 1000, choices = choices[1] and choices or nil, command = command.reporter.command,
+      commandId = command.id })
+    if not asked then return question.done("late") end
+    local choice = 0
+    for i, word in ipairs(choices) do choice = word == asked.choice and i or choice end
+    question.done(asked.allow and "yes" or asked.allow == nil and "nobody" or "no", choice)
+  end)
+end
+
+---Nobody answers any more what a client was asked.
+---@param client table
+function Server:unanswered(client)
+  for _, asked in pairs(self.asked) do
+    if asked.client == client then asked.gate:open() end
+  end
+  local questions = client.questions
+  client.questions = {}
+  for _, question in pairs(questions) do question.done("nobody") end
+end
+
+---A box of the policy, for the callbacks of one command: what they ask is asked for it.
+---@param command table of srt.joined
+---@param box userdata
+---@return table
+function Server:box_for(command, box)
+  -- One for each box: a call that waits may be the last to have set it.
+  local relay = self.relays[box] or function(who, number, text, ms, yes, choices)
+    local asking = self.commands[who]
+    local function done(how, choice) box:answered(number, how, choice) end
+    if not asking then return done("nobody") end
+    come(self, asking.client, function()
+      ask_user(self, asking, { text = text, ms = ms, yes = yes, choices = choices, done = done })
+    end, {})
+  end
+  self.relays[box], self.commands[command.number] = relay, command
+  return { call = function(_, ...)
+    box:asker(relay, command.number)
+    return box:call(...)
+  end }
 end
 
 ---Who is asked of what nobody else decides.
 ---@return nil|fun(subject: table): boolean, string?
 function Server:asker()
-  return self.asks and function(subject) return ask(self, subject) end or nil
+  return self.asks and function(subject) return ask_host(self, subject) end or nil
 end
 
 ---The session is over: what has joined loses its network.
@@ -227,14 +290,16 @@ function Server:close()
   for client in pairs(self.clients) do self:drop(client) end
 end
 
----@param options {facts: table, version: table, violations: string?, folder: string?, backend: string,
---- tell: fun(line: string), say: nil|fun(line: string)} version: {loaded=, options=, policy=}
+---@param options {facts: table, version: table, violations: string?, folder: string?,
+--- tell: fun(line: string), say: nil|fun(line: string)} version: {loaded=, options=, policy=, backend=}
 ---@return table server
 function session_server.new(options)
   local self = setmetatable(options, Server)
   self.clients, self.count, self.queue = {}, 0, {}
   -- Weak: a connection that is gone waits for nothing.
   self.asked, self.count_asked = setmetatable({}, { __mode = "v" }), 0
+  self.commands, self.relays = setmetatable({}, { __mode = "v" }), setmetatable({}, { __mode = "k" })
+  self.count_commands = 0
   self:reset()
   return self
 end

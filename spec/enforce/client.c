@@ -24,6 +24,13 @@ static int ask(void *context, const struct srtlua_question *question,
 {
 	struct asker *asker = context;
 
+	if (*question->text) {
+		printf("policy asks: %s (%s) of %s, host '%s'\n",
+		       question->text, question->choices, question->id,
+		       question->host);
+		fflush(stdout);
+		return strcmp(question->choices, "once session") ? 1 : 2;
+	}
 	asker->count++;
 	asker->nested =
 		asker->session ? srtlua_reset(asker->session, NULL) : -1;
@@ -70,7 +77,10 @@ static void errors(const char *program)
 /* What would never be answered, and a child of fork(2). */
 static void never(struct srtlua_session *session)
 {
-	enum { TOO_LONG = 17 << 20 };
+	enum { TOO_LONG = 17 << 20, WORDS = 40, WORD = 100000 };
+	const char *argv[WORDS + 1] = { NULL };
+	const struct srtlua_command command = { .size = sizeof(command),
+						.argv = argv };
 	char *text = malloc(TOO_LONG + 1), *out;
 	struct srtlua_error error;
 	pid_t pid;
@@ -81,6 +91,10 @@ static void never(struct srtlua_session *session)
 	text[TOO_LONG] = '\0';
 	told("too long", srtlua_annotate(session, "x", text, &out, &error),
 	     &error);
+	for (int i = 0; i < WORDS; i++)
+		argv[i] = text + TOO_LONG - WORD;
+	told("too many words",
+	     srtlua_spawn(session, &command, NULL, &pid, NULL, &error), &error);
 	free(text);
 	pid = fork();
 	if (pid < 0)
@@ -252,6 +266,33 @@ static void reports(struct srtlua_session *session, const struct asker *asker)
 	srtlua_free(found);
 }
 
+/* What srt.ask asks comes to the callback, and its answer is the policy's. */
+static void policy_asks(const struct srtlua_options *given)
+{
+	static const char policy[] =
+		"return { network = { decideConnect = function(conn)\n"
+		"if srt.ask('plain?') ~= true then return false, 'no' end\n"
+		"return false, srt.ask('which?', { choices = { 'once', "
+		"'session' } }) end } }";
+	struct srtlua_options options = *given;
+	struct srtlua_violations *found;
+	struct srtlua_session *session;
+	struct srtlua_error error;
+
+	options.policy_asks = 1;
+	if (srtlua_open_lua(&session, policy, &options, &error)) {
+		told("policy asks", -1, &error);
+		return;
+	}
+	(void)run(session, "P", "curl -s -m 9 http://a.test/ >/dev/null");
+	if (!srtlua_violations(session, "P", NULL, &found, NULL)) {
+		printf("%zu: %s\n", found->count,
+		       found->count ? found->list[0].reason : "");
+		srtlua_free(found);
+	}
+	srtlua_close(session);
+}
+
 static void refusals(struct srtlua_session *session)
 {
 	static const char *const argv[] = { "true", NULL };
@@ -294,6 +335,7 @@ int main(int argc, char **argv)
 		return 97;
 	}
 	asker.session = sessions[0];
+	policy_asks(&options);
 	never(sessions[0]);
 	spawn(sessions[0]);
 	threads(sessions);

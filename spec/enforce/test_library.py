@@ -4,9 +4,10 @@ import os
 import re
 import shutil
 import subprocess
+import unittest
 
-from lib import BINARY, PATH, PUBLIC, ROOT, as_everyone, has, main, skip
-from running import Running, children
+from lib import BINARY, LONG, PATH, PUBLIC, ROOT, as_everyone, has, main, skip
+from running import Running, children, until
 
 LIBRARY = os.environ.get("SRT_LIBRARY", str(ROOT / "build/release/lib"))
 CLIENT = os.environ.get("SRT_CLIENT", str(ROOT / "build/release/spec/client"))
@@ -16,7 +17,11 @@ bad settings: 2 srt-lua: \(settings\):1: network.allowedDomains\[1\]: "a b" can'
 no file: 1 /no/policy.lua: No such file or directory
 no program: 1 srt-lua can't be started: No such file or directory
 none is left: 1
+policy asks: plain\? \(\) of P, host ''
+policy asks: which\? \(once session\) of P, host ''
+1: .*: session
 too long: 2 it is too long: a session reads lines of 16777216 bytes
+too many words: 1 /.*: Argument list too long
 in a child: 4 a child of fork\(2\) can't use the session
 no child: 4 -1 is no child
 spawn: 0 ok
@@ -54,6 +59,24 @@ the other: exit 6
 socket (/.*\.sock)
 """
 
+HOSTILE = """open: 3 3 3 3 3 3 3 3 3 2, 1023 bytes
+good: 0 0 0 0 0 0 0
+dies: 3 3 3 3 3 3 3
+garbage: 3 3 3 3 3 3 3
+a list: 3 3 3 3 3 3 3
+half: 3 3 3 3 3 3 3
+other lines: 0 0 0 0 0 0 0
+refused: 2 2 2 2 2 2 2
+other types: 3 3 3 3 3 3 0
+questions: 0 0 0 0 0 0 0
+asked: yes
+threads: 0 0 0 0
+threads of a dying one: 3 3 3 3
+descriptors: 4 4 4 4 4 0 swapped 0 in err 
+memory: 0 wrong, many
+children: none
+"""
+
 
 class Library(Running):
     def setUp(self):
@@ -63,7 +86,8 @@ class Library(Running):
         for name in ("srtlua.so", "libsrtlua.so.0"):
             source = os.path.join(LIBRARY, "lua" if name == "srtlua.so" else "", name)
             shutil.copy(source, os.path.join(PUBLIC, name))
-        shutil.copy(CLIENT, os.path.join(PUBLIC, "client"))
+        for name in ("client", "hostile"):
+            shutil.copy(os.path.join(os.path.dirname(CLIENT), name), os.path.join(PUBLIC, name))
 
     def example_environment(self, **more):
         return self.environment({"LD_LIBRARY_PATH": PUBLIC, "PATH": PUBLIC + ":" + PATH, **more})
@@ -82,6 +106,30 @@ class Library(Running):
         os.kill(session, 9)
         out, _ = process.communicate(b"\n", 60)
         self.assertEqual((0, b"gone: 3 the session has ended\n"), (process.returncode, out))
+
+    def hostile(self, *args, **more):
+        return self._kept(subprocess.Popen([os.path.join(PUBLIC, "hostile"), *args], cwd=self.w, preexec_fn=self.preexec(),
+                                           env=self.example_environment(), stdout=subprocess.PIPE,
+                                           stderr=subprocess.STDOUT, **more))
+
+    def test_misuse(self):
+        """What it is given wrongly, and sessions that lie or die at each call: an error with its text, and no crash."""
+        process = self.hostile()
+        out, _ = process.communicate(timeout=120)
+        self.assertEqual((0, HOSTILE), (process.returncode, out.decode()))
+        # A client that dies while it is answered takes its session along.
+        process = self.hostile("flood", BINARY)
+        name, path = process.stdout.readline().decode().split()
+        self.assertEqual("socket", name)
+        (session,) = children(process.pid)
+        process.kill()
+        process.wait()
+        self.assertTrue(until(lambda: not os.path.exists(path) and not os.path.exists("/proc/%d" % session)))
+
+    @unittest.skipUnless(LONG, "it takes ten seconds")
+    def test_one_that_does_not_end(self):
+        out, _ = self.hostile("stuck").communicate(timeout=60)
+        self.assertEqual(b"stuck: 1, none left\n", out)
 
     def example(self, argv, **more):
         done = subprocess.run([*argv, "echo hello >note; cat note", "touch ../home/x; exit 4"], cwd=self.w,

@@ -20,6 +20,8 @@ Runs COMMAND under the policy of a session that srt-lua session keeps up.
   --command-text TEXT
                  what they are reported under
   -c STRING      run STRING with /bin/sh -c
+  -p [ADDR:][HOST_PORT:]PORT
+                 lead a port of the host to PORT inside, besides the policy's publishPorts
   --keep-fd N    let the command have descriptor N as well (may be repeated)
   --report HOW   tell on standard error at the end what was denied: text (the default), json, none
   --annotate     at the end, print what was denied in a <sandbox_violations> block
@@ -39,12 +41,12 @@ local KNOWN = {
   },
   flags = { ["--annotate"] = "annotate", ["--lists"] = "lists" },
 }
-for _, name in ipairs { "-c", "--keep-fd", "--report", "--command-text" } do
+for _, name in ipairs { "-c", "-p", "--keep-fd", "--report", "--command-text" } do
   KNOWN.valued[name] = run_options.valued[name]
 end
 
 local function parse(args)
-  local options, message = run_options.read(args, { keep = {} }, KNOWN)
+  local options, message = run_options.read(args, { keep = {}, publish = {} }, KNOWN)
   if not options or options.help then return options, message end
   if not options.session then return nil, "no session given (--session)" end
   if not options.command or not options.command[1] then return nil, "no command given" end
@@ -100,7 +102,8 @@ local function request_of(options, cwd, env, sandbox, version)
   for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
   for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
   return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
-    text = options.commandText, keep = options.keep, infos = infos, ns = ns, identity = sandbox:identity(),
+    text = options.commandText, keep = options.keep, publish = options.publish,
+    terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = sandbox:identity(),
     report = options.report, annotate = options.annotate, lists = options.lists }
 end
 
@@ -147,12 +150,32 @@ local function hand_over(fd, sandbox)
   return ok, why
 end
 
+-- What the policy wants to know of the user.
+local function asker(sandbox, send)
+  local question = require "srt.c.question"
+  return question.asker(sandbox, function(number, how, choice)
+    send { op = "answer", n = number, how = question.HOW[how], choice = choice }
+  end)
+end
+
 -- Does what the session asks for while the command runs.
 local function serve(fd, sandbox, plan)
-  local talk, message
+  local json = require "srt.json"
+  local talk, message, asks
+  local function send(fields) talk:send(json.encode(fields, true) .. "\n") end
+  local on = {
+    lead = function()
+      require("srt.c.redirect").lead(sandbox, function(error) send { op = "led", error = error } end)
+    end,
+    question = function(q)
+      asks = asks or asker(sandbox, send)
+      asks:ask(q.n, q.text, q.ms, q.yes, q.choices)
+    end,
+  }
   local lines = require("srt.lines").new(MOST_LINE, function(line)
-    if line ~= '{"event":"lead"}' then return end
-    require("srt.c.redirect").lead(sandbox, function(error) talk:send(('{"op":"led","error":%d}\n'):format(error)) end)
+    local said = line and json.decode(line)
+    local act = said and on[said.event]
+    if act then act(said) end
   end)
   talk, message = channel.open(fd, function(text)
     if text then lines:add(text) end
@@ -185,10 +208,26 @@ local function finish(ctx, fd, handle, folders, unreached)
   ctx.err(require("srt.report").ours("the session has ended before the command: what was denied is not known here"))
 end
 
+-- Leads ports of the host to servers inside: the way in is this process's, by a proxy that has no way out.
+local function publish(plan, published, sandbox)
+  local proxy, why = require("srt.c.proxy").new {
+    decide = function() return { allow = false, reason = "no way out" } end,
+    checkAddress = function() return "no way out" end,
+  }
+  return not proxy and why or require("srt.publish").start(plan.publish, published, sandbox, proxy)
+end
+
 local function execute(ctx, options, fd, sandbox, joined)
   local plan = joined.plan
-  local ok, why = sandbox:start(plan)
+  local published, ok, why
+  if plan.publish[1] then
+    published, why = require("srt.publish").listen(plan.publish)
+    if not published then return fail(ctx, why) end
+  end
+  ok, why = sandbox:start(plan)
   if not ok then return fail(ctx, why) end
+  why = published and publish(plan, published, sandbox)
+  if why then return fail(ctx, why) end
   ok, why = hand_over(fd, sandbox)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   local talk

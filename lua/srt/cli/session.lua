@@ -54,13 +54,22 @@ local function parse(args)
   return options
 end
 
-local function refused(profile)
-  if profile.network.publish[1] then return "network.publishPorts can't be held in a session" end
-  if next(profile.network.ports) then return "network.httpProxyPort and socksProxyPort can't be held in a session" end
-  local backend = profile.backend
-  if backend ~= "auto" and backend ~= "namespaces" then
-    return ("backend = %q can't be held in a session, which takes namespaces"):format(backend)
+-- Commands are held by it; landlock's proxy would have to know each of their connections as only its own process can.
+local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap" }
+
+-- What is in the way of holding a policy in a session.
+local function judged(loaded, facts)
+  local profile = loaded.profile
+  if not BACKENDS[profile.backend] then
+    return ("backend = %q can't be held in a session, which takes namespaces and bwrap"):format(profile.backend)
   end
+  local lacks, why = {}, nil
+  if profile.backend == "bwrap" then lacks, why = require("srt.backend").foretold(loaded, facts) end
+  local warnings = table.move(lacks, 1, #lacks, #profile.warnings + 1, profile.warnings)
+  if not why and profile.strict and warnings[1] then
+    why = "strict = true, but not all of the policy is held: " .. warnings[1]
+  end
+  return why
 end
 
 ---Loads a policy with all that its commands need.
@@ -76,13 +85,9 @@ local function load(facts, socket, options, path, given)
   local loaded, problems = require("srt.session").load(facts, path, how)
   if not loaded then return nil, require("srt.report").text(problems):gsub("\n$", "") end
   local profile = loaded.profile
-  local why = refused(profile)
-  if not why and profile.strict and profile.warnings[1] then
-    why = "strict = true, but not all of the policy is held: " .. profile.warnings[1]
-  end
-  why = why or require("srt.planning").equip(facts, loaded)
+  local why = judged(loaded, facts) or require("srt.planning").equip(facts, loaded)
   if why then return nil, why end
-  return { loaded = loaded, options = how, policy = not given and loaded.policy or nil, warnings = profile.warnings }
+  return { loaded = loaded, options = how, backend = BACKENDS[profile.backend], policy = not given and loaded.policy or nil, warnings = profile.warnings }
 end
 
 local function socket_of(facts, options)
@@ -175,7 +180,7 @@ local function start(ctx, options)
   for _, warning in ipairs(version.warnings) do tell(ctx, "warning: " .. warning) end
   local server = require("srt.session_server").new { facts = facts, version = version, load = load_policy,
     violations = options.violations, folder = folder, files = require("srt.c.channel").files() or 1024,
-    backend = "namespaces", socket = socket,
+    socket = socket,
     tell = function(line) tell(ctx, line) end,
     say = options.debug and function(line) tell(ctx, "debug: " .. line) end or nil }
   why = serve(ctx, server, options)
