@@ -168,7 +168,7 @@ class Srt(Case):
         good = self.write("good.json", json.dumps(VALID))
         there = self.write("w/there.lua", "mine")
         for words, code, why in ((("-o", there), 1, "is there already"), (("-o", "/no/such/x.lua"), 1, "can't be written"),
-                                 (("more",), 2, "one file"), (("--bad",), 2, "unknown option")):
+                                 (("more",), 125, "one file"), (("--bad",), 125, "unknown option")):
             got = self.run_srt(["convert", good, *words])
             self.assertEqual((code, ""), (got.code, got.out), got)
             self.assertIn(why, got.err)

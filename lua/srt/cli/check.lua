@@ -21,7 +21,7 @@ mean: each such warning or note ends with the name of its lint, which docs/lints
   --fail-on SEVERITY
              exit with status 1 for warnings (warning), or for notes as well (note); only for errors unless given
 
-Exit status: 0, 1 for errors and what --fail-on says, 2 for wrong usage.
+Exit status: 0, 1 for errors and what --fail-on says, 125 for wrong usage.
 ]]
 
 local LISTS = check_data.LISTS
@@ -198,10 +198,10 @@ end
 ---Runs the command.
 ---@param args string[] what follows "check"
 ---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err, tty, redirects}
----@return integer status 0 all is well, 1 there are problems, 2 wrong usage
+---@return integer status 0 all is well, 1 there are problems, 125 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
-  local status = report.answered(ctx, "srt-lua check", check.USAGE, options, message, 2)
+  local status = report.answered(ctx, "srt-lua check", check.USAGE, options, message)
   if status then return status end
   local results = {}
   status = 0

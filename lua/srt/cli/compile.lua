@@ -88,10 +88,10 @@ end
 --- Runs the command.
 ---@param args string[] what follows "compile"
 ---@param ctx table {program, out, err, tty}
----@return integer exit status: 0, 1 for a policy with problems, 2 for wrong usage
+---@return integer exit status: 0, 1 for a policy with problems, 125 for wrong usage
 function compile.main(args, ctx)
   local options, message = parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua compile", compile.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua compile", compile.USAGE, options, message)
   if status then return status end
   local session = require("srt.session")
   local facts

@@ -226,7 +226,7 @@ function explain.main(args, ctx)
   local questions
   if options and not options.help then questions, message = asked(options) end
   local status = report.answered(ctx, "srt-lua explain", explain.USAGE,
-    options and (options.help or questions) and options, message, FAILED)
+    options and (options.help or questions) and options, message)
   if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)

@@ -16,7 +16,7 @@ lua-language-server know what a policy can use. Runs nothing, asks no network, a
 
   --force    overwrite DIR/policy.lua
 
-Exit status: 0, 1 where the policy can't be written, 2 for wrong usage.
+Exit status: 0, 1 where the policy can't be written, 125 for wrong usage.
 ]]
 
 init.KNOWN = { valued = {}, flags = { ["--force"] = "force" }, word = run_options.first("file") }
@@ -86,7 +86,7 @@ end
 ---@return integer exit status
 function init.main(args, ctx)
   local options, message = run_options.file(args, init.KNOWN)
-  local status = require("srt.report").answered(ctx, "srt-lua init", init.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua init", init.USAGE, options, message)
   if status then return status end
   local facts, dir, path
   facts, message = require("srt.session").facts(ctx.program)

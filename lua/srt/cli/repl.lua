@@ -27,6 +27,8 @@ to. State lasts as in a run: srt.state, srt.rate, what decideOpen granted.
 
 Each input has the budget of loading a policy; Ctrl-C ends what goes on, Ctrl-D ends the session. For line editing, run
 it under rlwrap.
+
+Exit status: 0, 125 for wrong usage or a policy that can't be loaded.
 ]]
 
 local HELP = repl.USAGE:match("\n\n(  read.-\n)\n")
@@ -245,7 +247,7 @@ end
 ---@return integer exit status
 function repl.main(args, ctx)
   local options, message = parse(args)
-  local status = report.answered(ctx, "srt-lua repl", repl.USAGE, options, message, FAILED)
+  local status = report.answered(ctx, "srt-lua repl", repl.USAGE, options, message)
   if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)

@@ -6,7 +6,7 @@ local sys = require "srt.c.sys"
 
 local test = {}
 
-local PASSED, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+local PASSED, FAILED, WRONG, INTERRUPTED = 0, 1, 125, 130
 local MOST_DEPTH = 16
 
 test.USAGE = [[
@@ -28,7 +28,8 @@ A test file returns a table of rows and functions:
     },
   }
 
-docs/testing.md tells the rest. The exit status is 0 where all tests pass, 1 where one does not, 2 for wrong usage.
+docs/testing.md tells the rest. The exit status is 0 where all tests pass, 1 where one does not, 125 for wrong
+usage.
 ]]
 
 ---@return table|nil options {words=, tap=} or {help = true}
@@ -155,10 +156,10 @@ end
 --- Runs the command.
 ---@param args string[] what follows "test"
 ---@param ctx table {program, out, err, tty}
----@return integer exit status: 0 all pass, 1 some fail, 2 wrong usage
+---@return integer exit status: 0 all pass, 1 some fail, 125 wrong usage
 function test.main(args, ctx)
   local options, message = parse(args)
-  local status = report.answered(ctx, "srt-lua test", test.USAGE, options, message, WRONG)
+  local status = report.answered(ctx, "srt-lua test", test.USAGE, options, message)
   if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)

@@ -74,10 +74,10 @@ end
 ---Runs the command.
 ---@param args string[] what follows "top"
 ---@param ctx table {program, out, err}
----@return integer status 0, 1 for a failure, 2 for wrong usage
+---@return integer status 0, 1 for a failure, 125 for wrong usage
 function top.main(args, ctx)
   local options, message = run_options.file(args, KNOWN)
-  local status = require("srt.report").answered(ctx, "srt-lua top", top.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua top", top.USAGE, options, message)
   if status then return status end
   collectgarbage("restart")
   local facts, source
