@@ -67,10 +67,11 @@ class Writes(Observed):
 
     @as_everyone
     def test_exclusive_creation(self):
-        """Too many to be looked at, unless all is observed."""
+        """Too many to be looked at, unless all is observed or nothing may be written."""
         script = "(cp ok/f no/copy) 2>/dev/null; true"
         self.assertEqual([], self.told(script).events)
         self.assertEqual(["w/no/copy"], self.targets(self.told(script, policy("all"))))
+        self.assertEqual(["w/no/copy"], self.targets(self.told(script, "{}")))
         self.assertEqual(["f"], os.listdir(self.path("w/no")))
 
     @as_everyone
