@@ -90,6 +90,9 @@ end
 
 -- Notes of the decisions that a user should see at every run, and the rest.
 local function sort_notes(profile, rules)
+  for _, glob in ipairs(profile.filesystem.globs) do
+    if glob.idle then rules:note(glob, "matches nothing that exists, so it allows nothing") end
+  end
   local where = require("srt.source").where
   for _, note in ipairs(rules.notes) do
     local key = note.entry.origin and note.entry.origin.key or ""

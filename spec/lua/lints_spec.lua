@@ -199,7 +199,7 @@ describe("check", function()
       end
     end
     local said
-    assert.equal(2, require("srt.cli.check").main({ "p.lua", "--fail-on", "all" }, { err = function(text) said = text end }))
+    assert.equal(125, require("srt.cli.check").main({ "p.lua", "--fail-on", "all" }, { err = function(text) said = text end }))
     assert.truthy(said:find("error, warning or note", 1, true))
   end)
 
