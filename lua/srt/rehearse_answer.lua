@@ -29,7 +29,7 @@ function rehearse_answer.path(answer)
   local origin = not rule.builtin and rule.origin or nil
   local text = origin and ("%s %q"):format(origin.key:gsub("%[%d+%]$", ""), rule.given) or rule.builtin
   return { is = answer.decision, rule = text, where = where_of(origin), origin = origin, reason = answer.why,
-    errno = answer.errno, real = answer.real }
+    errno = answer.errno, real = answer.real, advice = answer.advice }
 end
 
 local function map_of(headers)

@@ -98,14 +98,15 @@ class Writes(Observed):
         for name in ("p", "p/sub", "out", "w/.git", "home", "p/f", "p/a[b]*", "w/.git/config"):
             self.own(self.path(name))
         allow = 'add "%s" to filesystem.allowWrite'
+        config = "set filesystem.allowGitConfig = true, if you take the risk: git runs the programs it names, on the host"
         for script, advice in (
                 ("rm -f ../p/f", allow % self.path("p")), ("rm -rf ../p/sub", allow % self.path("p/sub")),
                 ("mv ../p/f .", allow % self.path("p")), ("echo x >../p/f", allow % self.path("p/f")),
                 ("mkdir ../p/new", allow % self.path("p")),
                 ("echo x >'../p/a[b]*'", 'add { path = "%s", literal = true } to filesystem.allowWrite' % self.path("p/a[b]*")),
                 ("mkdir ~/.npm", "make %s first, then " % self.path("home/.npm") + allow % self.path("home/.npm")),
-                ("mv ok/f .git/config", "set filesystem.allowGitConfig = true"),
-                ("echo x >.git/config", "set filesystem.allowGitConfig = true"), (": >no/x", None)):
+                ("mv ok/f .git/config", config),
+                ("echo x >.git/config", config), (": >no/x", None)):
             with self.subTest(script=script):
                 events = self.told("(%s) 2>/dev/null; true" % script).events
                 self.assertTrue(events)

@@ -31,7 +31,8 @@ TALK = (
      "  asked: filesystem.decideOpen (POLICY:4)\n"),
     ("read \"~/.ssh/a key\"", "denied: read ~/.ssh/a key (EACCES)\n  by:    filesystem.decideOpen (POLICY:4)\n  why:   no key\n"
      "  asked: filesystem.decideOpen (POLICY:4)\n"),
-    ("create /etc/new", "denied: create /etc/new (EROFS)\n  by:    nothing is writable unless an entry allows it\n"),
+    ("create /etc/new", "denied: create /etc/new (EROFS)\n  by:    nothing is writable unless an entry allows it\n"
+     "  why:   /etc would have to be writable, which is too much to advise\n"),
     ("connect a.example:443", "log: asked about a.example\nallowed: connect a.example:443\n"
      "  by:    network.decideConnect (POLICY:7)\n  asked: network.decideConnect (POLICY:7)\n"),
     ("request GET http://a.example/x --data 'two words'", "log: asked about a.example\n"

@@ -151,7 +151,7 @@ local function data_of(question, answer)
   local rule = answer.rule
   local origin, asks = not rule.builtin and rule.origin or {}, answer.asks
   return { action = question.action, path = question.path, to = question.to, decision = answer.decision,
-    errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, unheld = answer.unheld,
+    errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, advice = answer.advice, unheld = answer.unheld,
     links = #answer.links > 0 and answer.links or nil,
     asks = require("srt.source").data(asks),
     rule = { given = rule.given, path = rule.path, builtin = rule.builtin, key = origin.key, file = origin.file,
@@ -180,6 +180,7 @@ function explain.text(question, answer)
   for _, link in ipairs(answer.links) do say("  link: %s -> %s", link.path, link.target) end
   if answer.real ~= (question.socket or question.path) then say("  path: %s", answer.real) end
   if answer.why then say("  note: %s", answer.why) end
+  if answer.advice then say("  cure: %s", answer.advice) end
   if answer.asks then
     say("  asks: filesystem.decideOpen (%s), which is not run here and may allow it",
       require("srt.source").where(answer.asks))
