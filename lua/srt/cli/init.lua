@@ -28,6 +28,14 @@ end
 
 local POLICY, EDITOR = "policy.lua", ".luarc.json"
 
+local NO_META = "is for an editor with lua-language-server; what describes srt-lua to it (share/srt-lua/meta) is not\n"
+  .. "  installed here: name its folder in \"workspace.library\""
+local NEXT = [[
+next%s:
+  srt-lua check %s              what it allows, and what looks wrong
+  srt-lua run %s -- COMMAND     runs COMMAND under it, and tells what was denied
+]]
+
 -- Where our definitions for editors are installed.
 local function library()
   local program = sys.realpath("/proc/self/exe") or ""
@@ -65,7 +73,9 @@ local function say_found(ctx, project)
   say(project.hosts, "reaches")
   say(project.hidden, "hides")
   say(project.closed, "keeps")
-  if found == 0 then ctx.out("  nothing that it knows: commands may write here, and credentials are hidden\n") end
+  if found == 0 then
+    ctx.out("  found nothing to go by: commands may write in this folder, see no credentials and reach no host\n")
+  end
   for _, hint in ipairs(project.hints) do ctx.out("  " .. hint .. "\n") end
 end
 
@@ -103,12 +113,11 @@ function init.main(args, ctx)
   say_found(ctx, project)
   local meta = library()
   local editor = output.put(paths.join(dir, EDITOR), starter.editor(meta), false)
-  ctx.out(("%s%s: %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "left as it is"
-    or meta and "for lua-language-server" or "for lua-language-server, which does not find srt-lua's definitions here"))
+  ctx.out(("%s%s:\n  %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "was there, left as it is"
+    or meta and "tells an editor with lua-language-server what a policy can use, to complete and check it" or NO_META))
   facts.cwd = dir
   ctx.err(say_wrong(ctx, facts, path))
-  ctx.out(("next%s: srt-lua check %s, srt-lua run %s -- COMMAND\n"):format(
-    options.file and ", in that directory" or "", POLICY, POLICY))
+  ctx.out(NEXT:format(options.file and ", in that folder" or "", POLICY, POLICY))
   return 0
 end
 
