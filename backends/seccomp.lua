@@ -199,10 +199,10 @@ local function in_area(reads, notify)
 end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
----@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, exclusive: boolean?, unix: boolean,
---- nested: boolean, lead: boolean?, learns: boolean?, makes: boolean?, area: {reads: boolean}?} those that make names; those
---- that connect Unix sockets; those that are observed, opens for reading among them, exclusive creations; those that
---- connect TCP, where the agent leads it to the proxy;
+---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, exclusive: boolean?,
+--- unix: boolean, nested: boolean, lead: boolean?, learns: boolean?, makes: boolean?, area: {reads: boolean}?}
+--- those that make names; those that connect Unix sockets; those that are observed, opens for reading and exclusive
+--- creations among them; those that connect TCP, where the agent leads it to the proxy;
 --- learns: Unix sockets that are refused are told; makes: TCP sockets are the agent's;
 --- area: where the agent makes names and opens what is written (backends.landlock)
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}

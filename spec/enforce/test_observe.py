@@ -118,7 +118,7 @@ class Writes(Observed):
         for name in (".bashrc", ".vscode"):
             (event,) = self.told("mkdir ~/%s 2>/dev/null; true" % name).events
             self.assertNotIn("advice", event)
-                self.assertIn("; no entry makes it writable", event["reason"])
+            self.assertIn("; no entry makes it writable", event["reason"])
 
     @as_everyone
     def test_modes(self):

@@ -151,8 +151,8 @@ local function data_of(question, answer)
   local rule = answer.rule
   local origin, asks = not rule.builtin and rule.origin or {}, answer.asks
   return { action = question.action, path = question.path, to = question.to, decision = answer.decision,
-    errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, advice = answer.advice, unheld = answer.unheld,
-    links = #answer.links > 0 and answer.links or nil,
+    errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, advice = answer.advice,
+    unheld = answer.unheld, links = #answer.links > 0 and answer.links or nil,
     asks = require("srt.source").data(asks),
     rule = { given = rule.given, path = rule.path, builtin = rule.builtin, key = origin.key, file = origin.file,
       line = origin.line or nil } }
