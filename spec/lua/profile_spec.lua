@@ -256,7 +256,7 @@ describe("check", function()
     assert.truthy(err:find("srt-lua: bad.lua:1: netwrok: unknown key; did you mean network?\n", 1, true), err)
     assert.equal(1, (run({ "later.lua" }, texts)))
     assert.equal(125, (run({}, texts)))
-    assert.equal(2, (run({ "--jsn", "good.lua" }, texts)))
+    assert.equal(125, (run({ "--jsn", "good.lua" }, texts)))
     assert.equal(1, (run({ "--", "--json" }, texts)))
   end)
 
