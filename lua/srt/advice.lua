@@ -46,11 +46,19 @@ end
 local LIKE = { list = "read", stat = "read", unlink = "delete", rmdir = "delete", rename = "delete",
   exchange = "delete" }
 
+-- The entry that would allow it, were it there when a run starts.
+local function listed(path, entries)
+  for _, one in ipairs(entries) do
+    if one.path and paths.below(path, one.path) and not sys.lstat(one.path) then return one.path end
+  end
+end
+
 ---@param action string as the agent names it, or of srt.judge
 ---@param answer srt.answer a denial
+---@param fs table filesystem of the profile
 ---@return string|nil advice
 ---@return string|nil reason why there is none, where more than the rule is to be said
-function advice.of(action, answer)
+function advice.of(action, answer, fs)
   local rule, path = answer.rule, answer.real
   action = LIKE[action] or action
   if rule.config then
@@ -60,6 +68,8 @@ function advice.of(action, answer)
   if rule == answers.UNWRITABLE then
     local why = protected(path)
     if why then return refused(why) end
+    local missing = listed(path, fs.allowWrite)
+    if missing then return ("make %s before a run: %s has it, and it does not exist"):format(missing, WRITE) end
     if action == "delete" or not sys.lstat(path) then return of_folder(action, path) end
     if broad(path) then return nil, ("%s is too much to advise"):format(path) end
     return add(path, WRITE)

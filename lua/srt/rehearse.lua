@@ -116,7 +116,7 @@ function Rehearsal:judged(action, path, to)
     answer.asks = callbacks.origins[callbacks.decideOpen[1]] or { key = "filesystem.decideOpen" }
   elseif answer.decision == "deny" and action ~= "connect" then
     local why
-    answer.advice, why = require("srt.advice").of(action, answer)
+    answer.advice, why = require("srt.advice").of(action, answer, self.profile.filesystem)
     answer.why = answer.why or why
   end
   return answer

@@ -59,8 +59,9 @@ function test_text.coverage(covered)
       lines[#lines + 1] = ("%s:%s: never ran (%s)"):format(callback.file, ranges(callback.missed), callback.key)
     end
   end
-  table.insert(lines, 1, ("covered: %d of %d list entries, %d of %d callbacks, %d of %d of their lines"):format(hit,
-    #covered.entries, asked, #covered.callbacks, ran, all))
+  local callbacks = #covered.callbacks > 0
+    and (", %d of %d callbacks, %d of %d of their lines"):format(asked, #covered.callbacks, ran, all) or ""
+  table.insert(lines, 1, ("covered: %d of %d list entries%s"):format(hit, #covered.entries, callbacks))
   return lines
 end
 

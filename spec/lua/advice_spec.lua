@@ -6,7 +6,7 @@ describe("the advice on a denied path", function()
   local desk, said
 
   setup(function()
-    desk = decisions.open([[return { filesystem = { allowWrite = { ".", "~/.cache" }, denyWrite = { "keep" },
+    desk = decisions.open([[return { filesystem = { allowWrite = { ".", "~/.later" }, denyWrite = { "keep" },
       denyRead = { "~/secret" }, protect = { "Makefile" } } }]],
       { files = { "keep", ".git/config", ".git/HEAD", ".git/objects/", ".git/refs/", ".git/hooks/", "Makefile",
         "~/secret", "~/lib/x", "~/.ssh/known_hosts" } })
@@ -25,6 +25,11 @@ describe("the advice on a denied path", function()
     assert.equal(('add "%s/lib" to filesystem.allowWrite'):format(home), said("create", "~/lib/y"))
     assert.equal(('add "%s/secret" to filesystem.allowRead'):format(home), said("read", "~/secret"))
     assert.is_nil(said("write", "keep"))
+    -- It is listed: only missing.
+    for _, path in ipairs { "~/.later", "~/.later/a/b" } do
+      assert.equal(("make %s/.later before a run: filesystem.allowWrite has it, and it does not exist"):format(home),
+        said("mkdir", path))
+    end
   end)
 
   it("names the risk of protected names, and the key of git's", function()

@@ -30,12 +30,6 @@ local POLICY, EDITOR = "policy.lua", ".luarc.json"
 
 local NO_META = "is for an editor with lua-language-server; what describes srt-lua to it (share/srt-lua/meta) is not\n"
   .. "  installed here: name its folder in \"workspace.library\""
-local NEXT = [[
-next%s:
-  srt-lua check %s              what it allows, and what looks wrong
-  srt-lua run %s -- COMMAND     runs COMMAND under it, and tells what was denied
-]]
-
 -- Where our definitions for editors are installed.
 local function library()
   local program = sys.realpath("/proc/self/exe") or ""
@@ -79,15 +73,29 @@ local function say_found(ctx, project)
   for _, hint in ipairs(project.hints) do ctx.out("  " .. hint .. "\n") end
 end
 
--- What is wrong with what was written, as check would tell it: there is nothing, or the place is odd.
-local function say_wrong(ctx, facts, path)
-  local loaded, problems = require("srt.session").load(facts, path, { lint = true })
-  if not loaded then return require("srt.report").text(problems, ctx.tty) end
-  local lines = {}
-  for i, warning in ipairs(loaded.profile.warnings) do
-    lines[i] = "srt-lua: init: warning: " .. require("srt.report").plain(warning) .. "\n"
+-- Folders that ready-made policies let commands write in, and that are not there.
+local function missing(profile)
+  local list = {}
+  for _, entry in ipairs(profile and profile.filesystem.allowWrite or {}) do
+    if entry.path and not sys.lstat(entry.path) then list[#list + 1] = require("srt.report").plain(entry.given) end
   end
-  return table.concat(lines)
+  return list[1] and table.concat(list, " ")
+end
+
+-- What is wrong with what was written, as check would tell it: there is nothing, or the place is odd. And what to do
+-- with it.
+local function say_next(ctx, facts, path, where)
+  local loaded, problems = require("srt.session").load(facts, path, { lint = true })
+  ctx.err(loaded and "" or require("srt.report").text(problems, ctx.tty))
+  for _, warning in ipairs(loaded and loaded.profile.warnings or {}) do
+    ctx.err("srt-lua: init: warning: " .. require("srt.report").plain(warning) .. "\n")
+  end
+  ctx.out("next" .. where .. ":\n")
+  local function say(command, what) ctx.out(("  %-40s %s\n"):format(command, what)) end
+  local folders = missing(loaded and loaded.profile)
+  if folders then say("mkdir -p " .. folders, "what it allows to be written has to be there") end
+  say("srt-lua check " .. POLICY, "what it allows, and what looks wrong")
+  say(("srt-lua run %s -- COMMAND"):format(POLICY), "runs COMMAND under it, and tells what was denied")
 end
 
 --- Runs the command.
@@ -116,8 +124,7 @@ function init.main(args, ctx)
   ctx.out(("%s%s:\n  %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "was there, left as it is"
     or meta and "tells an editor with lua-language-server what a policy can use, to complete and check it" or NO_META))
   facts.cwd = dir
-  ctx.err(say_wrong(ctx, facts, path))
-  ctx.out(NEXT:format(options.file and ", in that folder" or "", POLICY, POLICY))
+  say_next(ctx, facts, path, options.file and ", in that folder" or "")
   return 0
 end
 

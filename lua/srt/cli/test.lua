@@ -90,7 +90,8 @@ local function add_word(list, word, cwd)
     local before = #list
     message = find(real, list, 1)
     if message then return ("%s: %s"):format(word, message) end
-    return #list == before and ("%s has no tests: no policy_spec.lua beside a policy.lua"):format(word) or nil
+    return #list == before and ("%s has no tests: no policy_spec.lua beside a policy.lua; "
+      .. "--help shows what it says"):format(word) or nil
   end
   local beside = real:gsub("%.%w+$", "") .. "_spec.lua"
   if real:find("_spec%.lua$") then
