@@ -17,7 +17,7 @@ Validates policies and prints what they come to, each entry with where it came f
 mean: each such warning or note ends with the name of its lint, which docs/lints.md explains. A comment
 "-- lint: ok NAME" behind a line, or alone above a line or a table, says that it is meant.
 
-  --all      each entry: else what a ready-made policy denies by the dozen is one line
+  --all      show each entry; else what a ready-made policy denies by the dozen is one line
   --json     all of it for programs
   --fail-on SEVERITY
              exit with status 1 for warnings (warning), or for notes as well (note); only for errors unless given
