@@ -176,13 +176,13 @@ function explain.text(question, answer)
   local function say(form, ...) lines[#lines + 1] = report.plain(form:format(...)) end
   say("%s: %s %s%s%s", answer.decision == "allow" and "allowed" or "denied", question.action, question.path,
     question.to and " to " .. question.to or "", answer.errno and " (" .. answer.errno .. ")" or "")
-  say("  by:   %s", rule_text(answer.rule))
-  for _, link in ipairs(answer.links) do say("  link: %s -> %s", link.path, link.target) end
-  if answer.real ~= (question.socket or question.path) then say("  path: %s", answer.real) end
-  if answer.why then say("  note: %s", answer.why) end
-  if answer.advice then say("  cure: %s", answer.advice) end
+  say("  by:    %s", rule_text(answer.rule))
+  for _, link in ipairs(answer.links) do say("  link:  %s -> %s", link.path, link.target) end
+  if answer.real ~= (question.socket or question.path) then say("  path:  %s", answer.real) end
+  if answer.why then say("  note:  %s", answer.why) end
+  if answer.advice then say("  cure:  %s", answer.advice) end
   if answer.asks then
-    say("  asks: filesystem.decideOpen (%s), which is not run here and may allow it",
+    say("  asks:  filesystem.decideOpen (%s), which is not run here and may allow it",
       require("srt.source").where(answer.asks))
   end
   return table.concat(lines, "\n") .. "\n"
