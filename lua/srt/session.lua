@@ -107,9 +107,13 @@ local function sort_notes(profile, rules)
 end
 
 -- The real path of a policy, or nil and what is wrong with it.
-local function policy_file(path)
+local function policy_file(path, program)
   local real, message = sys.realpath(path)
-  if not real then return nil, "the policy can't be found: " .. message end
+  if not real then
+    local preset = path:find("^[%w-]+$") and program.embedded("policies." .. path)
+    return nil, ("the policy can't be found: %s%s"):format(message, preset
+      and ("; it is a ready-made policy, for a file that says: return { extends = { %q } }"):format(path) or "")
+  end
   local st = sys.stat(real)
   if not st or st.type ~= "file" then
     return nil, "a policy is a Lua file or a JSON file, this is " .. (st and KINDS[st.type] or "neither")
@@ -153,7 +157,7 @@ function session.resolve(facts, path, options)
   if given then
     real = given.file
   elseif not learner then
-    real, wrong = policy_file(path)
+    real, wrong = policy_file(path, facts.program)
   end
   if wrong then return nil, problem(path, wrong) end
   local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner, given)

@@ -87,7 +87,8 @@ function test_text.human(run, cwd, tty)
   local lines, short = {}, shortener(run, cwd)
   local bold, red, off = report.colours(tty)
   local function say(indent, text) lines[#lines + 1] = indent .. report.plain(short(text)) end
-  say("", ("%s: %d test%s"):format(run.file, #run.results, #run.results == 1 and "" or "s"))
+  say("", run.problems and run.file .. ":"
+    or ("%s: %d test%s"):format(run.file, #run.results, #run.results == 1 and "" or "s"))
   for _, result in ipairs(run.results) do
     if result.problems then
       lines[#lines + 1] = ("%sfailed:%s %s%s%s"):format(red, off, bold,
