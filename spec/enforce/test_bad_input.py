@@ -272,7 +272,7 @@ class Options(BadInput):
                                  (["check"], 125, "no policy"), (["compile"], 125, "no policy"),
                                  (["check", "--bogus", policy], 125, "--bogus"), (["compile", "--bogus", policy], 125, "--bogus"),
                                  (["compile", policy, "--backend"], 125, "--backend"),
-                                 (["compile", policy, "--backend", "magic"], 2, 'no backend "magic"; this version has '
+                                 (["compile", policy, "--backend", "magic"], 125, 'no backend "magic"; this version has '
                                   "namespaces, bwrap, landlock, seatbelt, windows"),
                                  (["run", policy, "--backend", "windows", "--", *RAN], 125, "compiled only"),
                                  ([policy, *RAN], 125, "as in srt-lua run " + policy),

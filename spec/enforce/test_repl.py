@@ -73,7 +73,7 @@ class Repl(Running):
 
     def test_command_line(self):
         for args, code, text in ((["--help"], 0, "usage: srt-lua repl POLICY"), ([], 125, "no policy given"),
-                                 (["a", "b"], 125, "it takes one policy"), (["none.lua"], 125, "none.lua: the policy can't be found"),
+                                 (["a", "b"], 125, "one policy at a time"), (["none.lua"], 125, "none.lua: the policy can't be found"),
                                  (["npm"], 125, 'for a file that says: return { extends = { "npm" } }'),
                                  ([self.policy("{ filesistem = {} }")], 125, "policy.lua:1: filesistem")):
             got = self.run_srt(["repl", *args])

@@ -35,20 +35,14 @@ check.KNOWN = {
     return not options.fails and ("--fail-on takes error, warning or note, not %q"):format(value) or nil
   end },
   flags = { ["--json"] = "json", ["--all"] = "all" },
-  word = function(options, word)
-    table.insert(options.files, word)
-    return true
-  end,
 }
 
----@return table|nil options {files=, json=, all=, fails=} or {help = true}
+---@return table|nil options {words=, json=, all=, fails=} or {help = true}
 ---@return string|nil message
 local function parse(args)
-  local options, message = require("srt.run_options").read(args, { files = {}, fails = FAILS.error }, check.KNOWN)
-  if not options or options.help then return options, message end
-  table.move(options.command or {}, 1, #(options.command or {}), #options.files + 1, options.files)
-  if #options.files == 0 then return nil, "no policy given" end
-  return options
+  local options, message = require("srt.run_options").words(args, check.KNOWN)
+  if options and not options.help and not options.words[1] then return nil, "no policy given" end
+  return options, message
 end
 
 local function row(what, where)
@@ -260,11 +254,11 @@ function check.main(args, ctx)
   if status then return status end
   local results = {}
   status = 0
-  for i, file in ipairs(options.files) do
+  for i, file in ipairs(options.words) do
     local profile, problems = ctx.load(file)
     local bad = problems or profile.unenforced
     if #bad > 0 then status = 1 end
-    for _, kind in ipairs(profile and options.fails or {}) do
+    for _, kind in ipairs(profile and options.fails or FAILS.error) do
       if #profile[kind] > 0 then status = 1 end
     end
     if options.json then

@@ -24,7 +24,6 @@ local KNOWN = {
     options.output = value
   end },
   flags = { ["--force"] = "force", ["--schema"] = "schema" },
-  word = run_options.first("file"),
 }
 
 local function fail(ctx, message)

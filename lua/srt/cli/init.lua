@@ -19,7 +19,7 @@ lua-language-server know what a policy can use. Runs nothing, asks no network, a
 Exit status: 0, 1 where the policy can't be written, 125 for wrong usage.
 ]]
 
-init.KNOWN = { valued = {}, flags = { ["--force"] = "force" }, word = run_options.first("file") }
+init.KNOWN = { flags = { ["--force"] = "force" } }
 
 local function fail(ctx, message)
   ctx.err("srt-lua: init: " .. require("srt.report").plain(message) .. "\n")

@@ -32,25 +32,7 @@ docs/testing.md tells the rest. The exit status is 0 where all tests pass, 1 whe
 usage.
 ]]
 
----@return table|nil options {words=, tap=} or {help = true}
----@return string|nil message
-local function parse(args)
-  local options, plain = { words = {} }, false
-  for _, arg in ipairs(args) do
-    if plain or arg:sub(1, 1) ~= "-" then
-      options.words[#options.words + 1] = arg
-    elseif arg == "--" then
-      plain = true
-    elseif arg == "--help" or arg == "-h" then
-      return { help = true }
-    elseif arg == "--tap" then
-      options.tap = true
-    else
-      return nil, "unknown option " .. arg
-    end
-  end
-  return options
-end
+local KNOWN = { flags = { ["--tap"] = "tap" } }
 
 local function is_file(path)
   local st = sys.stat(path)
@@ -159,7 +141,7 @@ end
 ---@param ctx table {program, out, err, tty}
 ---@return integer exit status: 0 all pass, 1 some fail, 125 wrong usage
 function test.main(args, ctx)
-  local options, message = parse(args)
+  local options, message = require("srt.run_options").words(args, KNOWN)
   local status = report.answered(ctx, "srt-lua test", test.USAGE, options, message)
   if status then return status end
   local facts

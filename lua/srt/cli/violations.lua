@@ -30,7 +30,6 @@ local KNOWN = {
     return value == "" and "--seatbelt takes the tag of a profile" or nil
   end },
   flags = { ["--follow"] = "follow", ["--json"] = "json" },
-  word = run_options.first("file"),
 }
 
 local function parse(args)
