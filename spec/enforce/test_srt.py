@@ -20,7 +20,7 @@ ALL = """{
     "allowPlaintextHeaderSet": false, "stripResponseHeaders": ["set-cookie"], "refuseOpaqueTunnels": false,
     "requireHostMatch": true, "ambiguousRequestTarget": "asSpelled" },
   "filesystem": { "denyRead": ["~/.ssh", { "path": "/work/*.env", "literal": true }], "allowRead": ["."],
-    "allowWrite": [".", "/tmp"], "denyWrite": [".env"], "disabled": false, "allowGitConfig": false },
+    "allowWrite": [".", "../w"], "denyWrite": [".env"], "disabled": false, "allowGitConfig": false },
   "ignoreViolations": { "*": ["/usr/bin", "/System"], "git push": ["/usr/bin/nc"] },
   "credentials": { "envVars": [{ "name": "TOK", "mode": "mask", "injectHosts": ["github.com"] }],
     "files": [{ "path": "~/.netrc", "mode": "deny" }], "allowPlaintextInject": false },
