@@ -4,7 +4,7 @@
 local filter_key = {
   -- The options of backends.seccomp.rules, and of notified, that programs are built for.
   OPTIONS = { "unix", "nested", "root", "groupSignals", "guard", "observe" },
-  NOTIFIED = { "unix", "guard", "observe", "lead" },
+  NOTIFIED = { "unix", "guard", "observe", "lead", "exclusive" },
 }
 
 -- What only one of the two programs depends on, and what stands for itself in the other.

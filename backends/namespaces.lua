@@ -237,6 +237,7 @@ function namespaces.compile(profile, rules, ctx)
     -- For learning nothing that writes may be left out, and registers don't tell all of it.
     options.reads = watch and (watch.reads or watch.learns)
     options.lead = watch and watch.connects or nil
+    options.exclusive = watch and watch.tells and not profile.filesystem.allowWrite[1] or nil
     tell(plan, options, ctx.ready)
   end
   -- For a kernel without nf_tables, which shows only inside.

@@ -141,7 +141,8 @@ local function refusals(options)
 end
 
 -- Flags of what may be a denied write, each a value under a mask. A notified call takes about as long as making a file,
--- so what makes them by the thousand is let be: exclusive creations, as by tar, cp and git.
+-- so what makes them by the thousand is let be: exclusive creations, as by tar, cp and git. But where nothing may be
+-- written these fail, and are what a command that writes begins with: git with its index.lock.
 local WRITING = { { O_RDWR, O_RDWR | O_EXCL }, { O_TRUNC, O_TRUNC | O_EXCL }, { O_WRONLY, O_WRONLY | O_EXCL },
   { O_CREAT, O_CREAT | O_EXCL } }
 
@@ -155,18 +156,21 @@ local function observed(list, options, notify)
   end
   for i, call in ipairs { "open", "openat" } do
     if options.reads then notify(call) end
-    for _, flags in ipairs(options.reads and {} or WRITING) do notify(call, masked(i, flags[1], flags[2])) end
+    for _, flags in ipairs(options.reads and {} or WRITING) do
+      notify(call, masked(i, flags[1], options.exclusive and flags[1] or flags[2]))
+    end
   end
   for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
 end
 
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
----@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, unix: boolean, nested: boolean,
---- lead: boolean?, learns: boolean?, makes: boolean?, publish: boolean?, area: {reads: boolean}?}
---- those that make names; those that connect Unix sockets; those that are observed, opens for reading among them; those
---- that connect TCP, where the agent leads it to the proxy; learns: Unix sockets that are refused are told;
---- makes: without namespaces, the agent's are all sockets, and changes of modes and their like; publish: some may
---- listen; area: where it makes names and opens what is written
+---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, exclusive: boolean?,
+--- unix: boolean, nested: boolean, lead: boolean?, learns: boolean?, makes: boolean?, publish: boolean?,
+--- area: {reads: boolean}?}
+--- those that make names; those that connect Unix sockets; those that are observed, opens for reading and exclusive
+--- creations among them; those that connect TCP, where the agent leads it to the proxy; learns: Unix sockets that are
+--- refused are told; makes: without namespaces, the agent's are all sockets, and changes of modes and their like;
+--- publish: some may listen; area: where it makes names and opens what is written
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}

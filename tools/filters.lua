@@ -36,7 +36,7 @@ each(filter_key.OPTIONS, function(options)
   if not (options.nested and options.observe) then add(filter_key.of(options), seccomp.rules(options)) end
 end)
 each(filter_key.NOTIFIED, function(options)
-  if not (options.guard or options.observe or options.lead) then return end
+  if not (options.guard or options.observe or options.lead) or options.exclusive and not options.observe then return end
   local key, rules, refusals = filter_key.notified(options), seccomp.notified(options), {}
   add(key, rules)
   -- What the agent refuses of it, and what the filter does where there is no agent (seccomp_refusals()).

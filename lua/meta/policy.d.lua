@@ -135,7 +135,7 @@
 ---@class srt.Policy.network
 ---@field allowAllDomains boolean|nil Allows every host that is not denied.
 ---@field allowAllUnixSockets boolean|nil Lets Unix sockets be made and connected without asking.
----@field allowLocalBinding boolean|nil Has no effect on Linux.
+---@field allowLocalBinding boolean|nil Has no effect on Linux, where the command may listen anyway, in a network of its own.
 ---@field allowMachLookup string[]|nil no effect here: it is for macOS only; Mach services that may be looked up.
 ---@field allowPlaintextHeaderSet boolean|nil Lets filterRequest set credentials on plain HTTP.
 ---@field allowUnixSockets (string|srt.Path)[]|nil Unix sockets that may be connected to, by path.

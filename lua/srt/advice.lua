@@ -25,40 +25,54 @@ end
 -- Folders that hold everything of a user, or of the system, should not be written.
 local function broad(folder) return not folder:find("^/[^/]+/") or home(folder) end
 
--- No entry makes a protected name writable.
+-- Why a protected name is one: no entry makes it writable.
 local function protected(path)
   for _, row in ipairs(require("srt.protected").NAMES) do
     local at = (path .. "/"):find("/" .. row[1] .. "/", 1, true)
-    if at and (row.where ~= "home" or home(path:sub(1, at - 1))) then return row[1] end
+    if at and (row.where ~= "home" or home(path:sub(1, at - 1))) then return row[2] end
   end
 end
 
-local function add_writable(path, first)
-  local name = protected(path)
-  if name then return nil, ("%s is a protected name, which no entry makes writable"):format(name) end
-  return (first or "") .. add(path, WRITE)
-end
+local function refused(why) return nil, ("%s; no entry makes it writable"):format(why) end
 
 local function of_folder(action, path)
   local folder = paths.parent(path)
-  if not broad(folder) then return add_writable(folder) end
-  if action ~= "delete" and home(folder) then
-    return add_writable(path, ("make %s first, then "):format(path))
-  end
+  if not broad(folder) then return add(folder, WRITE) end
+  if action ~= "delete" and home(folder) then return ("make %s first, then "):format(path) .. add(path, WRITE) end
   return nil, ("%s would have to be writable, which is too much to advise"):format(folder)
 end
 
----@param action string as the agent names it
+-- Actions that are advised on as another one is.
+local LIKE = { list = "read", stat = "read", unlink = "delete", rmdir = "delete", rename = "delete",
+  exchange = "delete" }
+
+-- The entry that would allow it, were it there when a run starts.
+local function listed(path, entries)
+  for _, one in ipairs(entries) do
+    if one.path and paths.below(path, one.path) and not sys.lstat(one.path) then return one.path end
+  end
+end
+
+---@param action string as the agent names it, or of srt.judge
 ---@param answer srt.answer a denial
+---@param fs table filesystem of the profile
 ---@return string|nil advice
 ---@return string|nil reason why there is none, where more than the rule is to be said
-function advice.of(action, answer)
+function advice.of(action, answer, fs)
   local rule, path = answer.rule, answer.real
-  if rule.config then return "set filesystem.allowGitConfig = true" end
+  action = LIKE[action] or action
+  if rule.config then
+    return ("set filesystem.allowGitConfig = true, if you take the risk: %s, on the host"):format(rule.why)
+  end
+  if rule.name and rule.why then return refused(rule.why) end
   if rule == answers.UNWRITABLE then
+    local why = protected(path)
+    if why then return refused(why) end
+    local missing = listed(path, fs.allowWrite)
+    if missing then return ("make %s before a run: %s has it, and it does not exist"):format(missing, WRITE) end
     if action == "delete" or not sys.lstat(path) then return of_folder(action, path) end
     if broad(path) then return nil, ("%s is too much to advise"):format(path) end
-    return add_writable(path)
+    return add(path, WRITE)
   end
   if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return add(path, READ) end
 end

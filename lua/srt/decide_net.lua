@@ -28,11 +28,8 @@ local function by_callback(self, host, port, answer)
   elseif answer.verdict == "pass" then
     return not_listed(host, port, false)
   end
-  local text = ("%s was denied by network.decideConnect%s"):format(target(host, port), where(origin))
-  if answer.reason then
-    text = text .. ": " .. answer.reason
-  end
-  return deny({ reason = text, rule = "network.decideConnect", origin = origin, host = host, port = port,
+  return deny({ reason = ("%s was denied by network.decideConnect%s%s"):format(target(host, port), where(origin),
+    spelled.because(answer)), rule = "network.decideConnect", origin = origin, host = host, port = port,
     fault = answer.fault, detail = answer.detail })
 end
 

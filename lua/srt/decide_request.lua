@@ -136,8 +136,8 @@ local function by_filter(self, connection, subject, answer, call)
     decision.action, decision.headers, decision.status = "respond", answer.headers or {}, answer.status or 200
     return decision
   end
-  decision.reason = ("%s %s was denied by network.filterRequest%s"):format(shown(subject.method),
-    spelled.url(subject.url), where(origin)) .. (answer.reason and ": " .. answer.reason or "")
+  decision.reason = ("%s %s was denied by network.filterRequest%s%s"):format(shown(subject.method),
+    spelled.url(subject.url), where(origin), spelled.because(answer))
   return deny(decision)
 end
 

@@ -28,8 +28,8 @@ local function by_filter(self, subject, answer)
     decision.headers, decision.status = answer.headers or {}, answer.status or 200
   else
     decision.action, decision.headers = "deny", answer.headers
-    decision.reason = ("the response to %s %s was denied by network.filterResponse%s"):format(shown(subject.method),
-      spelled.url(subject.url), where(origin)) .. (answer.reason and ": " .. answer.reason or "")
+    decision.reason = ("the response to %s %s was denied by network.filterResponse%s%s"):format(
+      shown(subject.method), spelled.url(subject.url), where(origin), spelled.because(answer))
   end
   return decision
 end

@@ -13,6 +13,7 @@ local WILD = "[*?%[]"
 -- Replaced by the sandbox's own.
 local AVOID = { "/proc", "/dev" }
 local DENY = { denyRead = true, denyWrite = true }
+local ALLOW = { allowWrite = true, allowRead = true }
 local SHOWN = 5
 
 --- Without what only says that a folder is meant: a slash or "/**" at the end.
@@ -246,6 +247,7 @@ function Expansion:finish(entry)
     for i = 1, math.min(#items, SHOWN) do summary[field][i] = items[i].path end
   end
   summary.unseenCount = #entry.unseen
+  summary.idle = ALLOW[entry.list] and #entry.found + #entry.unseen == 0
   self.globs[#self.globs + 1] = summary
 end
 
@@ -277,7 +279,7 @@ end
 ---@param lists table<string, table[]> entries; those with a pattern have no path
 ---@param limits {walkEntries: integer, globMatches: integer}
 ---@return table[] globs {list, given, origin, count, paths = the first few, unseenCount, unseen = the first few,
---- tops = the folders that it was looked for in, rest = the pattern below them}
+--- tops = the folders that it was looked for in, rest = the pattern below them, idle = it would allow something}
 function expand.lists(resolver, lists, limits)
   local self = setmetatable({ resolver = resolver, ctx = resolver.ctx, lists = lists, limits = limits,
     left = limits.walkEntries, matches = 0, globs = {}, guarded = lists.createGuard == "supervisor" }, Expansion)

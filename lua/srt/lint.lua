@@ -103,6 +103,8 @@ local function without_effect(self, policy)
   for key, v in pairs(policy.values) do
     if v.node.warn and v.value == true then
       self:warn(v.origin, v.node.warn, key)
+    elseif v.node.note and v.value == true then
+      self:note(v.origin, v.node.note, key)
     end
   end
   for _, item in ipairs(policy.named) do

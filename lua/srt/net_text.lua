@@ -82,4 +82,12 @@ function net_text.not_listed(host, port, strict)
   })
 end
 
+---What follows on "was denied by network.KIND (file:line)".
+---@param answer {reason: string?, fault: boolean?} of srt.verdict: a fault's reason begins with the callback as well
+---@return string
+function net_text.because(answer)
+  local reason = answer.reason
+  return reason and ": " .. (answer.fault and reason:gsub("^network%.%w+: ", "", 1) or reason) or ""
+end
+
 return net_text

@@ -95,11 +95,12 @@ local function rule_text(rule)
   return rule.origin and rule.origin.key and ("%s: %s"):format(rule.origin.key, rule.given) or rule.given
 end
 
-local function path_event(message, answer, denied)
+local function path_event(self, message, answer, denied)
   local rule, reading = answer.rule, message.action == "read"
   local event = denied
   if not event then
-    local advice, why = require("srt.advice").of(message.action, answer)
+    local advice, why = require("srt.advice").of(message.action, answer,
+      self.loaded.profile.filesystem)
     event = { rule = rule_text(rule), advice = advice, reason = ("%s is denied%s%s"):format(
       reading and "reading" or message.action, answer.errno and " (" .. answer.errno .. ")" or "",
       why and "; " .. why or ""),
@@ -110,8 +111,8 @@ local function path_event(message, answer, denied)
 end
 
 -- What the agent did not make. Beyond names it looks at what a folder would bring along, which no path alone says.
-local function name_event(message, answer)
-  if answer.decision == "deny" then return path_event(message, answer) end
+local function name_event(self, message, answer)
+  if answer.decision == "deny" then return path_event(self, message, answer) end
   return { kind = "write", target = message.text, rule = "filesystem.createGuard",
     reason = "it would be, or bring along, a name that may not be made there" }
 end
@@ -188,7 +189,7 @@ function Watcher:denied(message, answer, denied)
   local mode = self.loaded.profile.observe.mode
   if denied or mode == "all" or mode == "writes" and message.action ~= "read" then
     if answer.decision == "deny" and permitted(message.action, answer, self.loaded.rules.placeholders) then
-      self:tell(message, path_event(message, answer, denied))
+      self:tell(message, path_event(self, message, answer, denied))
     end
   end
 end
@@ -232,7 +233,7 @@ function Watcher:refused(message)
     end
     return self:tell(message, inet_event(self, message))
   end
-  if message.kind == "name" then return self:tell(message, name_event(message, self:judged(message))) end
+  if message.kind == "name" then return self:tell(message, name_event(self, message, self:judged(message))) end
   self:tell(message, unix_event(message, message.action == "read" and self:judged(message, "connect") or nil))
 end
 

@@ -107,13 +107,17 @@ end
 ---@param action string of srt.judge
 ---@param path string
 ---@param to string?
----@return srt.answer answer asks = the origin of the decideOpen that a run would ask
+---@return srt.answer answer asks = the origin of the decideOpen that a run would ask, advice = of srt.advice
 function Rehearsal:judged(action, path, to)
   local answer = self.judge:ask(action, self:absolute(path), to and self:absolute(to))
   local mode = OPENS[action]
   if self.opener and mode and self.opener:asks(answer, mode) then
     local callbacks = self.profile.callbacks
     answer.asks = callbacks.origins[callbacks.decideOpen[1]] or { key = "filesystem.decideOpen" }
+  elseif answer.decision == "deny" and action ~= "connect" then
+    local why
+    answer.advice, why = require("srt.advice").of(action, answer, self.profile.filesystem)
+    answer.why = answer.why or why
   end
   return answer
 end

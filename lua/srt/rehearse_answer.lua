@@ -29,7 +29,7 @@ function rehearse_answer.path(answer)
   local origin = not rule.builtin and rule.origin or nil
   local text = origin and ("%s %q"):format(origin.key:gsub("%[%d+%]$", ""), rule.given) or rule.builtin
   return { is = answer.decision, rule = text, where = where_of(origin), origin = origin, reason = answer.why,
-    errno = answer.errno, real = answer.real }
+    errno = answer.errno, real = answer.real, advice = answer.advice }
 end
 
 local function map_of(headers)
@@ -86,7 +86,7 @@ function rehearse_answer.text(what, answer)
   if answer.path then say("  path:  %s", answer.path) end
   if answer.note then say("  note:  %s", answer.note) end
   for _, line in ipairs(answer.log or {}) do say("  log:   %s", line) end
-  for line in (answer.detail or ""):gmatch("[^\n]+") do say("  trace: %s", line) end
+  for line in (answer.detail or ""):gmatch("[^\n]+") do say("  trace: %s", (line:gsub("\t", "  "))) end
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -88,12 +88,12 @@ end
 ---@param usage string the help
 ---@param options table|nil {help = true} and the like
 ---@param message string|nil what is wrong, where there are no options
----@param wrong integer exit status of wrong usage
+---@param wrong integer|nil exit status of wrong usage, where it isn't that of all our commands
 ---@return integer|nil exit status; nil: it goes on
 function report.answered(ctx, name, usage, options, message, wrong)
   if not options then
     ctx.err(report.usage(name, message, usage))
-    return wrong
+    return wrong or require("srt.run_status").FAILED
   elseif options.help then
     ctx.out(usage)
     return 0

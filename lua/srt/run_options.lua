@@ -137,18 +137,42 @@ function run_options.first(name)
   end
 end
 
----Reads the arguments of what runs no command, but takes one file, behind "--" as well.
+---Reads the arguments of what runs no command, but takes words, behind "--" as well.
 ---@param args string[]
----@param known table of run_options.read, whose word is run_options.first("file")
----@return table? options {file} or {help = true}
+---@param known {valued: table?, flags: table?} of run_options.read
+---@return table? options {words} or {help = true}
 ---@return string? message
-function run_options.file(args, known)
-  local options, message = run_options.read(args, {}, known)
+function run_options.words(args, known)
+  local options, message = run_options.read(args, { words = {} }, { valued = known.valued or {},
+    flags = known.flags or {}, word = function(options, word)
+      table.insert(options.words, word)
+      return true
+    end })
   if not options or options.help then return options, message end
   local rest = options.command or {}
-  if not options.file then options.file = table.remove(rest, 1) end
-  if rest[1] then return nil, "one file at a time" end
+  table.move(rest, 1, #rest, #options.words + 1, options.words)
   return options
+end
+
+---The same for at most one of them.
+---@param what string? "policy"; "file" unless given
+---@return table? options {file} or {help = true}
+---@return string? message
+function run_options.file(args, known, what)
+  local options, message = run_options.words(args, known)
+  if not options or options.help then return options, message end
+  if options.words[2] then return nil, ("one %s at a time"):format(what or "file") end
+  options.file = options.words[1]
+  return options
+end
+
+---The same for just one.
+---@return table? options {file} or {help = true}
+---@return string? message
+function run_options.one(args, known, what)
+  local options, message = run_options.file(args, known, what)
+  if options and not options.help and not options.file then return nil, ("no %s given"):format(what or "file") end
+  return options, message
 end
 
 local KNOWN = { valued = VALUED, word = run_options.first("policy"),

@@ -20,10 +20,13 @@ function run_status.of(ctx, command, kind, value)
     return ctx.failed or run_status.FAILED
   end
   local text, name = require("srt.c.sys").strerror(value)
-  if name == "ENOENT" and not command:find("/", 1, true) then
+  local searched = not command:find("/", 1, true)
+  if name == "ENOENT" and searched then
     ctx.err(ours(command .. ": command not found"))
   else
-    ctx.err(ours(("%s: can't be executed: %s"):format(command, text)))
+    -- execvp(3) does not tell the one from the other.
+    ctx.err(ours(("%s: can't be executed: %s%s"):format(command, text, name == "EACCES" and searched
+      and " (it, or a folder of PATH where it was looked for)" or "")))
   end
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
 end

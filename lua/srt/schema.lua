@@ -100,8 +100,8 @@ local network = section("Which destinations are reached, and who decides.", {
   allowAllDomains = later(flag("Allows every host that is not denied.")),
   allowUnixSockets = list("path", "Unix sockets that may be connected to, by path."),
   allowAllUnixSockets = flag("Lets Unix sockets be made and connected without asking."),
-  allowLocalBinding = flag("Has no effect on Linux.", { warn = "has no effect on Linux: the command has a network "
-    .. "of its own, where it may listen on any port" }),
+  allowLocalBinding = flag("Has no effect on Linux, where the command may listen anyway, in a network of its own.",
+    { note = "has no effect on Linux: the command has a network of its own, where it may listen on any port" }),
   allowMachLookup = elsewhere(list("string", "Mach services that may be looked up."), MACOS),
   publishPorts = list("published", "Ports inside that the host may reach."),
   transparent = flag("Serves programs that ignore proxy variables; by default where the kernel can."),

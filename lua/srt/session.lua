@@ -90,6 +90,9 @@ end
 
 -- Notes of the decisions that a user should see at every run, and the rest.
 local function sort_notes(profile, rules)
+  for _, glob in ipairs(profile.filesystem.globs) do
+    if glob.idle then rules:note(glob, "matches nothing that exists, so it allows nothing") end
+  end
   local where = require("srt.source").where
   for _, note in ipairs(rules.notes) do
     local key = note.entry.origin and note.entry.origin.key or ""
@@ -104,9 +107,13 @@ local function sort_notes(profile, rules)
 end
 
 -- The real path of a policy, or nil and what is wrong with it.
-local function policy_file(path)
+local function policy_file(path, program)
   local real, message = sys.realpath(path)
-  if not real then return nil, "the policy can't be found: " .. message end
+  if not real then
+    local preset = path:find("^[%w-]+$") and program.embedded("policies." .. path)
+    return nil, ("the policy can't be found: %s%s"):format(message, preset
+      and ("; it is a ready-made policy, for a file that says: return { extends = { %q } }"):format(path) or "")
+  end
   local st = sys.stat(real)
   if not st or st.type ~= "file" then
     return nil, "a policy is a Lua file or a JSON file, this is " .. (st and KINDS[st.type] or "neither")
@@ -129,9 +136,9 @@ end
 ---@return table[]? problems
 function session.profile(loaded, facts, options)
   return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = loaded.files, stateFolders = facts.state, reportFiles = options.reportFiles,
-    hide = options.hide, lint = options.lint, live = options.live, told = facts.program.asSrt, prompt = options.prompt,
-    uid = (sys.ids()) })
+    env = facts.env, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
+    stateFolders = facts.state, reportFiles = options.reportFiles, hide = options.hide, lint = options.lint,
+    live = options.live, told = facts.program.asSrt, prompt = options.prompt, uid = (sys.ids()) })
 end
 
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
@@ -150,7 +157,7 @@ function session.resolve(facts, path, options)
   if given then
     real = given.file
   elseif not learner then
-    real, wrong = policy_file(path)
+    real, wrong = policy_file(path, facts.program)
   end
   if wrong then return nil, problem(path, wrong) end
   local box, reason = new_box(facts, real and paths.parent(real) or facts.cwd, learner, given)

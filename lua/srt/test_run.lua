@@ -230,6 +230,7 @@ function Run:all(spec, policy)
   spec.pass = function(seconds) set_clock(self, self.now + seconds) end
   self.fakes = require("srt.test_fakes").of(spec)
   self.facts.ask = self.fakes
+  self.facts.owned = function(files) return self.world:owned(files, require("srt.paths").parent(policy)) end
   self.facts.log = function(level, text)
     self.lines[#self.lines + 1] = require("srt.report").logged(level, text)
   end

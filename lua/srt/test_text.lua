@@ -59,8 +59,9 @@ function test_text.coverage(covered)
       lines[#lines + 1] = ("%s:%s: never ran (%s)"):format(callback.file, ranges(callback.missed), callback.key)
     end
   end
-  table.insert(lines, 1, ("covered: %d of %d list entries, %d of %d callbacks, %d of %d of their lines"):format(hit,
-    #covered.entries, asked, #covered.callbacks, ran, all))
+  local callbacks = #covered.callbacks > 0
+    and (", %d of %d callbacks, %d of %d of their lines"):format(asked, #covered.callbacks, ran, all) or ""
+  table.insert(lines, 1, ("covered: %d of %d list entries%s"):format(hit, #covered.entries, callbacks))
   return lines
 end
 
@@ -86,7 +87,8 @@ function test_text.human(run, cwd, tty)
   local lines, short = {}, shortener(run, cwd)
   local bold, red, off = report.colours(tty)
   local function say(indent, text) lines[#lines + 1] = indent .. report.plain(short(text)) end
-  say("", ("%s: %d test%s"):format(run.file, #run.results, #run.results == 1 and "" or "s"))
+  say("", run.problems and run.file .. ":"
+    or ("%s: %d test%s"):format(run.file, #run.results, #run.results == 1 and "" or "s"))
   for _, result in ipairs(run.results) do
     if result.problems then
       lines[#lines + 1] = ("%sfailed:%s %s%s%s"):format(red, off, bold,

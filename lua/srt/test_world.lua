@@ -75,6 +75,19 @@ function World:file(path, text)
   return tidy.put(real, text or "", MODE)
 end
 
+---A policy's own files, and in this world's project those that lie beside the policy: rows mean them, too.
+---@param files string[] real paths
+---@param folder string the policy's
+---@return string[]
+function World:owned(files, folder)
+  local list = table.move(files, 1, #files, 1, {})
+  for _, file in ipairs(files) do
+    local twin = paths.below(file, folder) and paths.join(self.cwd, file:sub(#folder + 2))
+    if twin and self:file(twin) then list[#list + 1] = twin end
+  end
+  return list
+end
+
 function World:close() tidy.tree(self.root) end
 
 return test_world

@@ -269,14 +269,14 @@ class Options(BadInput):
         policy = self.policy(WORK)
         for args, code, word in (([], 125, "no command"), (["frob"], 125, 'unknown command "frob"'),
                                  (["chekc", policy], 125, "did you mean check?"), (["--bogus"], 125, 'unknown option "--bogus"'),
-                                 (["check"], 2, "no policy"), (["compile"], 2, "no policy"),
-                                 (["check", "--bogus", policy], 2, "--bogus"), (["compile", "--bogus", policy], 2, "--bogus"),
-                                 (["compile", policy, "--backend"], 2, "--backend"),
-                                 (["compile", policy, "--backend", "magic"], 2, 'no backend "magic"; this version has '
+                                 (["check"], 125, "no policy"), (["compile"], 125, "no policy"),
+                                 (["check", "--bogus", policy], 125, "--bogus"), (["compile", "--bogus", policy], 125, "--bogus"),
+                                 (["compile", policy, "--backend"], 125, "--backend"),
+                                 (["compile", policy, "--backend", "magic"], 125, 'no backend "magic"; this version has '
                                   "namespaces, bwrap, landlock, seatbelt, windows"),
                                  (["run", policy, "--backend", "windows", "--", *RAN], 125, "compiled only"),
                                  ([policy, *RAN], 125, "as in srt-lua run " + policy),
-                                 (["compile", policy, policy], 2, "one policy")):
+                                 (["compile", policy, policy], 125, "one policy")):
             with self.subTest(args):
                 self.refused(args, word, code=code)
         # The help would bury what is wrong.

@@ -148,7 +148,7 @@ class Explain(Case):
                                ("create keep/x", None), ("chmod keep", None), ("read ../out", None)):
             answer = self.one(*question.split(), policy=policy)
             self.assertEqual(line, answer.get("asks", {}).get("line"), (question, answer))
-        self.assertIn("  asks: filesystem.decideOpen (", self.explain("write", "keep", policy=policy).out)
+        self.assertIn("  asks:  filesystem.decideOpen (", self.explain("write", "keep", policy=policy).out)
         self.assertNotIn("asks", self.one("write", "keep"))
 
     @as_everyone

@@ -14,7 +14,8 @@ class Init(lib.Case):
         env = {"HOME": self.path("w/home"), "SSH_AUTH_SOCK": ""}
         got = self.run_srt(["init", "p"], env=env)
         self.assertEqual((0, ""), (got.code, got.err), got)
-        for part in ('github-readonly', 'npm', 'docker-client', '.env', '.github/workflows', 'srt-lua run policy.lua'):
+        for part in ('github-readonly', 'npm', 'docker-client', '.env', '.github/workflows', 'srt-lua run policy.lua',
+                     'mkdir -p ~/.npm '):
             self.assertIn(part, got.out)
         first = self.read("w/p/policy.lua")
         self.assertIn("runtime.version", json.loads(self.read("w/p/.luarc.json")))
@@ -22,6 +23,8 @@ class Init(lib.Case):
         got = self.run_srt(["check", "--fail-on", "warning", "policy.lua"], env=env, cwd=cwd)
         self.assertEqual((0, ""), (got.code, got.err), got)
         self.assertNotIn("warning:", got.out)
+        # A starter's resolution fits a screen.
+        self.assertLess(len(got.out.splitlines()), 50)
         got = self.run_srt(["run", "policy.lua", "--report", "none", "--", "sh", "-c",
                             "echo y >new; cat new; cat .env; echo z >.github/workflows/ci"], env=env, cwd=cwd)
         self.assertEqual("y\n", got.out, got)

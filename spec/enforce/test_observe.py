@@ -67,10 +67,11 @@ class Writes(Observed):
 
     @as_everyone
     def test_exclusive_creation(self):
-        """Too many to be looked at, unless all is observed."""
+        """Too many to be looked at, unless all is observed or nothing may be written."""
         script = "(cp ok/f no/copy) 2>/dev/null; true"
         self.assertEqual([], self.told(script).events)
         self.assertEqual(["w/no/copy"], self.targets(self.told(script, policy("all"))))
+        self.assertEqual(["w/no/copy"], self.targets(self.told(script, "{}")))
         self.assertEqual(["f"], os.listdir(self.path("w/no")))
 
     @as_everyone
@@ -97,14 +98,15 @@ class Writes(Observed):
         for name in ("p", "p/sub", "out", "w/.git", "home", "p/f", "p/a[b]*", "w/.git/config"):
             self.own(self.path(name))
         allow = 'add "%s" to filesystem.allowWrite'
+        config = "set filesystem.allowGitConfig = true, if you take the risk: git runs the programs it names, on the host"
         for script, advice in (
                 ("rm -f ../p/f", allow % self.path("p")), ("rm -rf ../p/sub", allow % self.path("p/sub")),
                 ("mv ../p/f .", allow % self.path("p")), ("echo x >../p/f", allow % self.path("p/f")),
                 ("mkdir ../p/new", allow % self.path("p")),
                 ("echo x >'../p/a[b]*'", 'add { path = "%s", literal = true } to filesystem.allowWrite' % self.path("p/a[b]*")),
                 ("mkdir ~/.npm", "make %s first, then " % self.path("home/.npm") + allow % self.path("home/.npm")),
-                ("mv ok/f .git/config", "set filesystem.allowGitConfig = true"),
-                ("echo x >.git/config", "set filesystem.allowGitConfig = true"), (": >no/x", None)):
+                ("mv ok/f .git/config", config),
+                ("echo x >.git/config", config), (": >no/x", None)):
             with self.subTest(script=script):
                 events = self.told("(%s) 2>/dev/null; true" % script).events
                 self.assertTrue(events)
@@ -116,7 +118,7 @@ class Writes(Observed):
         for name in (".bashrc", ".vscode"):
             (event,) = self.told("mkdir ~/%s 2>/dev/null; true" % name).events
             self.assertNotIn("advice", event)
-            self.assertIn("%s is a protected name" % name, event["reason"])
+            self.assertIn("; no entry makes it writable", event["reason"])
 
     @as_everyone
     def test_modes(self):

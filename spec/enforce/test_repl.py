@@ -31,7 +31,8 @@ TALK = (
      "  asked: filesystem.decideOpen (POLICY:4)\n"),
     ("read \"~/.ssh/a key\"", "denied: read ~/.ssh/a key (EACCES)\n  by:    filesystem.decideOpen (POLICY:4)\n  why:   no key\n"
      "  asked: filesystem.decideOpen (POLICY:4)\n"),
-    ("create /etc/new", "denied: create /etc/new (EROFS)\n  by:    nothing is writable unless an entry allows it\n"),
+    ("create /etc/new", "denied: create /etc/new (EROFS)\n  by:    nothing is writable unless an entry allows it\n"
+     "  why:   /etc would have to be writable, which is too much to advise\n"),
     ("connect a.example:443", "log: asked about a.example\nallowed: connect a.example:443\n"
      "  by:    network.decideConnect (POLICY:7)\n  asked: network.decideConnect (POLICY:7)\n"),
     ("request GET http://a.example/x --data 'two words'", "log: asked about a.example\n"
@@ -72,7 +73,8 @@ class Repl(Running):
 
     def test_command_line(self):
         for args, code, text in ((["--help"], 0, "usage: srt-lua repl POLICY"), ([], 125, "no policy given"),
-                                 (["a", "b"], 125, "it takes one policy"), (["none.lua"], 125, "none.lua: the policy can't be found"),
+                                 (["a", "b"], 125, "one policy at a time"), (["none.lua"], 125, "none.lua: the policy can't be found"),
+                                 (["npm"], 125, 'for a file that says: return { extends = { "npm" } }'),
                                  ([self.policy("{ filesistem = {} }")], 125, "policy.lua:1: filesistem")):
             got = self.run_srt(["repl", *args])
             self.assertEqual((code, True), (got.code, text in got.out + got.err), (args, got))

@@ -78,7 +78,7 @@ class Seatbelt(Case):
         self.assertIn("read      /w/.env: macOS denied file-read-data", got.out)
         self.assertNotIn("/other", got.out)
         self.assertNotIn("\x1b", got.out)
-        self.assertEqual(2, self.run_srt(["violations", "--seatbelt", "x", "--follow"]).code)
+        self.assertEqual(125, self.run_srt(["violations", "--seatbelt", "x", "--follow"]).code)
 
     @as_everyone
     def test_a_proxy_with_a_token_hears_nobody_without(self):

@@ -20,7 +20,7 @@ ALL = """{
     "allowPlaintextHeaderSet": false, "stripResponseHeaders": ["set-cookie"], "refuseOpaqueTunnels": false,
     "requireHostMatch": true, "ambiguousRequestTarget": "asSpelled" },
   "filesystem": { "denyRead": ["~/.ssh", { "path": "/work/*.env", "literal": true }], "allowRead": ["."],
-    "allowWrite": [".", "/tmp"], "denyWrite": [".env"], "disabled": false, "allowGitConfig": false },
+    "allowWrite": [".", "../w"], "denyWrite": [".env"], "disabled": false, "allowGitConfig": false },
   "ignoreViolations": { "*": ["/usr/bin", "/System"], "git push": ["/usr/bin/nc"] },
   "credentials": { "envVars": [{ "name": "TOK", "mode": "mask", "injectHosts": ["github.com"] }],
     "files": [{ "path": "~/.netrc", "mode": "deny" }], "allowPlaintextInject": false },
@@ -168,7 +168,7 @@ class Srt(Case):
         good = self.write("good.json", json.dumps(VALID))
         there = self.write("w/there.lua", "mine")
         for words, code, why in ((("-o", there), 1, "is there already"), (("-o", "/no/such/x.lua"), 1, "can't be written"),
-                                 (("more",), 2, "one file"), (("--bad",), 2, "unknown option")):
+                                 (("more",), 125, "one file"), (("--bad",), 125, "unknown option")):
             got = self.run_srt(["convert", good, *words])
             self.assertEqual((code, ""), (got.code, got.out), got)
             self.assertIn(why, got.err)

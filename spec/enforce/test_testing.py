@@ -98,6 +98,7 @@ return {
     t.equal(t.connect("late.example:443").is, "deny")
     t.equal(t.read("~/.ssh/config").is, "deny")
     t.equal(t.write("notes.txt").is, "allow")
+    t.equal(t.write("policy.lua").rule, "policy file")
     print("seen", srt.cwd:match("[^/]+$"))
   end,
 }
@@ -209,9 +210,9 @@ class Testing(Case):
         self.write("w/other_spec.lua", "error('of another test runner')")
         for args, code, text in ((["."], 0, "2 tests, 0 failed"), ([], 0, "a/settings_spec.lua: 1 test\n"),
                                  (["policy_spec.lua", "a"], 0, "2 tests, 0 failed"), (["a/settings.json"], 0, "1 test, 0"),
-                                 (["other_spec.lua"], 1, "of another test runner"), (["none"], 2, "none: No such file"),
-                                 (["--none"], 2, "unknown option --none"), (["../home"], 2, "../home has no tests"),
-                                 (["other.lua"], 2, "other.lua"), (["--help"], 0, "usage: srt-lua test")):
+                                 (["other_spec.lua"], 1, "of another test runner"), (["none"], 125, "none: No such file"),
+                                 (["--none"], 125, "unknown option --none"), (["../home"], 125, "../home has no tests"),
+                                 (["other.lua"], 125, "other.lua"), (["--help"], 0, "usage: srt-lua test")):
             got = self.outcome(one, *args, policy="return {}")
             self.assertEqual((code, True), (got.code, text in got.out + got.err), (args, got))
 

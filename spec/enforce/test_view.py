@@ -90,7 +90,7 @@ class Log(View):
                 self.write("w/" + name, text)
             got = self.run_srt(["report", path])
             self.assertEqual((1, ""), (got.code, got.out), got)
-        self.assertEqual(2, self.run_srt(["report"]).code)
+        self.assertEqual(125, self.run_srt(["report"]).code)
 
 
 class Top(View):

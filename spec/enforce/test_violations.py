@@ -363,7 +363,7 @@ class Shown(Violations):
                                   r"\? x          \[31m: denied  \[\?\]\n$")
         got = self.run_srt(["violations", "--json", self.file])
         self.assertEqual(["connect", "x"], [json.loads(line)["kind"] for line in got.out.splitlines()])
-        for arguments, code, word in ((["--nosuch"], 2, "--nosuch"), (["a", "b"], 2, "one file"), (["--help"], 0, ""),
+        for arguments, code, word in ((["--nosuch"], 125, "--nosuch"), (["a", "b"], 125, "one file"), (["--help"], 0, ""),
                                       (["/nosuch"], 1, "/nosuch can't be read: No such file"),
                                       (["/"], 1, "it is a directory"), (["/etc/passwd"], 1, "has no violations in it")):
             got = self.run_srt(["violations", *arguments])
@@ -400,7 +400,7 @@ class Shown(Violations):
             self.assertEqual(want, shown("--last", str(count)))
         self.assertEqual(list(range(20)), shown())
         for wrong in (["--last"], ["--last", "-1"], ["--last", "x"]):
-            self.assertEqual(2, self.run_srt(["violations", *wrong]).code)
+            self.assertEqual(125, self.run_srt(["violations", *wrong]).code)
         for arguments, first in (((), 10), (("--last", "2"), 18)):
             process, out = self.follow("--json", *arguments, file)
             self.wait_for(out, 20 - first)

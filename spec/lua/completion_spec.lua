@@ -98,6 +98,15 @@ describe("completion", function()
     assert.same({ "folder" }, by_name.init.words)
   end)
 
+  it("is of commands that all end with 125 where they are called wrongly", function()
+    for _, command in ipairs(commands) do
+      local text, status = said(command.name, "--no-such-option")
+      assert.equal(125, status, command.name)
+      assert.truthy(text:find(("srt-lua: %s: "):format(command.name), 1, true), text)
+      assert.truthy(text:find(("\nsrt-lua %s --help tells more\n"):format(command.name), 1, true), text)
+    end
+  end)
+
   it("is written for three shells", function()
     for _, shell in ipairs { "bash", "zsh", "fish" } do
       local text, status = said("completions", shell)
@@ -107,7 +116,7 @@ describe("completion", function()
     end
     for _, args in ipairs { {}, { "tcsh" }, { "bash", "zsh" } } do
       local text, status = said("completions", table.unpack(args))
-      assert.equal(2, status)
+      assert.equal(125, status)
       assert.truthy(text:find("bash, zsh", 1, true))
     end
   end)

@@ -167,6 +167,8 @@ describe("a response", function()
       local got = respond(filter(body))
       assert.equal("deny", got.action, body)
       assert.is_true(got.fault, body)
+      -- The callback is named once.
+      assert.equal(1, select(2, got.reason:gsub("network%.filterRe", "")), got.reason)
       assert.falsy(decide_net.wire(got).allow)
     end
   end)

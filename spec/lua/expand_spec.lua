@@ -181,6 +181,18 @@ suite("expanding", function()
     assert.truthy(problems[1].message:find("more than 1000 names", 1, true), problems[1].message)
   end)
 
+  it("tells at each run what allows nothing, as of a path, and not what denies nothing yet", function()
+    local desk = require("spec.lua.decisions").open([[return { filesystem = { allowWrite = { "a*", "*.nope", "lit", "." },
+      allowRead = { "*.none" }, denyRead = { "*.no", "lit" }, denyWrite = { "*.no" }, denyDelete = { "*.no" } } }]],
+      { files = { "a" } })
+    local told = desk:profile().warnings
+    desk:close()
+    for i, warning in ipairs(told) do told[i] = warning:match(": ([^:]+)$") end
+    table.sort(told)
+    assert.same({ "*.none matches nothing that exists, so it allows nothing",
+      "*.nope matches nothing that exists, so it allows nothing", "lit does not exist, so it allows nothing" }, told)
+  end)
+
   it("tells check what was found, and what a denial does not hold", function()
     make { "w/", "w/a", "w/b", "w/c", "w/d", "w/e", "w/f", "w/g" }
     local profile = assert(resolve { denyRead = { "?", "[!x]*", "z*" }, allowWrite = { "." } })

@@ -183,6 +183,32 @@ describe("check", function()
     assert.is_true(count >= 10)
   end)
 
+  it("has what ready-made policies deny in one line, but each thing that they allow", function()
+    local function six(form)
+      local words = {}
+      for n = 1, 6 do words[n] = '"' .. form:format(n) .. '"' end
+      return table.concat(words, ", ")
+    end
+    local preset = ("return { filesystem = { denyRead = { %s }, allowWrite = { %s } }, network = { allowedDomains = { %s } }, "
+      .. "env = { unset = { %s } } }"):format(six "/none/deny%d", six "/none/write%d", six "h%d.test", six "NAME%d")
+    local profile = assert(support.resolve('return { extends = { "g" }, filesystem = { denyRead = { "/own/a", "/own/b", '
+      .. '"/own/c", "/own/d", "/own/e" } } }', { lint = true, home = path("none") }, { g = preset }))
+    profile.unenforced = profile.unenforced or {}
+    local function count(text, word) return select(2, text:gsub(word, "")) end
+    local text = require("srt.cli.check").text("p.lua", profile)
+    assert.truthy(text:find("\n  /none/deny1, /none/deny2, /none/deny3 and 3 more policies/g.lua\n", 1, true), text)
+    assert.truthy(text:find("\n  unset NAME1, NAME2, NAME3 and 3 more ", 1, true), text)
+    assert.truthy(text:find(".bashrc, .bash_profile, .bash_login and %d+ more\n"), text)
+    for word, rows in pairs { ["\n  /none/write%d "] = 6, ["\n  h%d.test "] = 6, ["\n  /own/%l "] = 5 } do
+      assert.equal(rows, count(text, word), text)
+    end
+    text = require("srt.cli.check").text("p.lua", profile, nil, true)
+    for word, rows in pairs { ["\n  /none/deny%d "] = 6, ["\n  unset NAME%d "] = 6, [" %.inputrc"] = 1, ["more\n"] = 0 } do
+      assert.equal(rows, count(text, word), text)
+    end
+    assert.truthy(text:find("\nin all: no errors, %w+ warnings?, %w+ notes?\n$"), text)
+  end)
+
   it("fails on what it is told to", function()
     local texts = { clean = "", noted = files 'denyWrite = { "/x" }', warned = hosts '"*.co.uk"', wrong = "x = 1" }
     for _, row in ipairs { { "clean", 0, 0, 0 }, { "noted", 0, 0, 1 }, { "warned", 0, 1, 1 }, { "wrong", 1, 1, 1 } } do
@@ -199,7 +225,7 @@ describe("check", function()
       end
     end
     local said
-    assert.equal(2, require("srt.cli.check").main({ "p.lua", "--fail-on", "all" }, { err = function(text) said = text end }))
+    assert.equal(125, require("srt.cli.check").main({ "p.lua", "--fail-on", "all" }, { err = function(text) said = text end }))
     assert.truthy(said:find("error, warning or note", 1, true))
   end)
 

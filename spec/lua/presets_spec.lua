@@ -95,7 +95,7 @@ describe("ready-made policies together", function()
       "filesystem.protect .claude/skills policies/claude-code.lua",
       ("git.safeDirectories %s policies/ci.lua"):format(profile.cwd), "strict true policies/ci.lua" }, settings)
     assert.equal("policies/claude-code.lua", rows.env.set.DISABLE_AUTOUPDATER.file)
-    local text = require("srt.cli.check").text("p.lua", profile)
+    local text = require("srt.cli.check").text("p.lua", profile, nil, true)
     for _, part in ipairs { "what one policy takes back of another:", "(policies/no-secrets.lua:18)",
       "strict = true", "unset GITHUB_TOKEN", "api.anthropic.com:443" } do
       assert.truthy(text:find(part, 1, true), part)
@@ -135,7 +135,7 @@ describe("ready-made policies together", function()
       http = "http://u:hunter2@proxy.test:1" } }, backend = "auto", extends = { "npm", {
       network = { parentProxy = { http = "http://u:hunter2@proxy.test:2" } }, backend = "bwrap" } } }]])
     local all = require("srt.json").encode(require("srt.provenance").data(profile.provenance))
-    local text = require("srt.cli.check").text("p.lua", profile)
+    local text = require("srt.cli.check").text("p.lua", profile, nil, true)
     assert.falsy((all .. text):find("hunter2", 1, true), all .. text)
     assert.truthy(text:find("network.parentProxy.http: it is another", 1, true), text)
     assert.truthy(text:find("backend: bwrap becomes auto", 1, true), text)

@@ -217,6 +217,18 @@ describe("the lines of the report", function()
       report.lines(store)[2])
   end)
 
+  it("don't say twice what a reason begins with, nor the port of a scheme", function()
+    for _, row in ipairs { { "GET http://a.test:80/x", "GET http://a.test/x was denied" },
+      { "PUT https://a.test:443/", "PUT https://a.test/ was denied" }, { "GET http://a.test:81/", "GET http://a.test:81/ was" } } do
+      local store = store_of()
+      store:add { kind = "request", target = row[1], reason = row[2] }
+      assert.equal("  request: " .. row[2], report.lines(store)[2])
+    end
+    local store = store_of()
+    store:add { kind = "request", target = "GET http://a.test:80/x", reason = "GET https://a.test:80/x was" }
+    assert.equal("  request GET http://a.test:80/x: GET https://a.test:80/x was", report.lines(store)[2])
+  end)
+
   it("count what stands for several attempts, and say that there may be more", function()
     local store = store_of { capacity = 2 }
     for i = 1, 3 do store:add { kind = "write", target = "/a", count = i } end

@@ -11,17 +11,18 @@ local tables = require("srt.tables")
 local check = {}
 
 check.USAGE = [[
-usage: srt-lua check POLICY… [--json] [--fail-on SEVERITY]
+usage: srt-lua check POLICY… [--all | --json] [--fail-on SEVERITY]
 
 Validates policies and prints what they come to, each entry with where it came from, and what they probably do not
 mean: each such warning or note ends with the name of its lint, which docs/lints.md explains. A comment
 "-- lint: ok NAME" behind a line, or alone above a line or a table, says that it is meant.
 
-  --json     the same for programs
+  --all      show each entry; else what a ready-made policy denies by the dozen is one line
+  --json     all of it for programs
   --fail-on SEVERITY
              exit with status 1 for warnings (warning), or for notes as well (note); only for errors unless given
 
-Exit status: 0, 1 for errors and what --fail-on says, 2 for wrong usage.
+Exit status: 0, 1 for errors and what --fail-on says, 125 for wrong usage.
 ]]
 
 local LISTS = check_data.LISTS
@@ -33,21 +34,15 @@ check.KNOWN = {
     options.fails = FAILS[value]
     return not options.fails and ("--fail-on takes error, warning or note, not %q"):format(value) or nil
   end },
-  flags = { ["--json"] = "json" },
-  word = function(options, word)
-    table.insert(options.files, word)
-    return true
-  end,
+  flags = { ["--json"] = "json", ["--all"] = "all" },
 }
 
----@return table|nil options {files=, json=, fails=} or {help = true}
+---@return table|nil options {words=, json=, all=, fails=} or {help = true}
 ---@return string|nil message
 local function parse(args)
-  local options, message = require("srt.run_options").read(args, { files = {}, fails = FAILS.error }, check.KNOWN)
-  if not options or options.help then return options, message end
-  table.move(options.command or {}, 1, #(options.command or {}), #options.files + 1, options.files)
-  if #options.files == 0 then return nil, "no policy given" end
-  return options
+  local options, message = require("srt.run_options").words(args, check.KNOWN)
+  if options and not options.help and not options.words[1] then return nil, "no policy given" end
+  return options, message
 end
 
 local function row(what, where)
@@ -57,10 +52,45 @@ local function row(what, where)
 end
 
 local function row_of(item) return row(item.what, item.where) end
-local function path_row(entry)
+
+local function path_item(entry)
   local what = entry.given == entry.path and entry.given or ("%s  (%s)"):format(entry.given, entry.path)
-  return row((entry.literal and not entry.builtin) and what .. "  literal" or what,
-    entry.builtin or source.where(entry.origin))
+  return { what = (entry.literal and not entry.builtin) and what .. "  literal" or what, name = entry.given,
+    where = entry.builtin or source.where(entry.origin), from = entry.origin.preset and entry.origin.file }
+end
+
+local FEW, NAMED = 4, 3
+
+-- Those first, and how many more.
+local function some(names)
+  return ("%s and %d more"):format(table.concat(names, ", ", 1, NAMED), #names - NAMED)
+end
+
+---Rows of what takes away. What allows is never folded: it is to be seen where each came from.
+---@param items {what: string, where: string, name: string, from: string|false|nil}[] from: the ready-made policy
+---@param all boolean|nil each in a row of its own
+---@param verb string|nil before names
+---@return string[] rows
+local function folded(items, all, verb)
+  local groups, order, rows = {}, {}, {}
+  for _, item in ipairs(items) do
+    local key = not all and item.from or item
+    if not groups[key] then
+      groups[key] = {}
+      order[#order + 1] = groups[key]
+    end
+    table.insert(groups[key], item)
+  end
+  for _, group in ipairs(order) do
+    if #group > FEW then
+      local names = {}
+      for i, item in ipairs(group) do names[i] = item.name end
+      rows[#rows + 1] = row((verb or "") .. some(names), group[1].from)
+    else
+      for _, item in ipairs(group) do rows[#rows + 1] = row_of(item) end
+    end
+  end
+  return rows
 end
 
 ---What a pattern came to: how much, and the first few.
@@ -86,13 +116,14 @@ local function add_block(lines, title, list, format)
   end
 end
 
-local function filesystem(lines, fs)
+local function filesystem(lines, fs, all)
   lines[#lines + 1] = "files: everything is readable and nothing writable, but for"
   for _, list in ipairs(LISTS) do
-    local rows = {}
+    local items = {}
     for _, entry in ipairs(fs[list[1]]) do
-      if not entry.glob then rows[#rows + 1] = path_row(entry) end
+      if not entry.glob then items[#items + 1] = path_item(entry) end
     end
+    local rows = folded(items, all or list[1]:find("^allow") ~= nil)
     for _, glob in ipairs(fs.globs) do
       if glob.list == list[1] then rows[#rows + 1] = glob_row(glob) end
     end
@@ -100,16 +131,18 @@ local function filesystem(lines, fs)
   end
 end
 
-local function protection(lines, settings)
-  local names = {}
-  for i, entry in ipairs(require("srt.protected").list(settings)) do
-    names[i] = entry.name .. (entry.where == "home" and " (at home)" or "")
+local function protection(lines, settings, all)
+  local names, own = {}, {}
+  for _, entry in ipairs(require("srt.protected").list(settings)) do
+    local list = entry.origin and own or names
+    list[#list + 1] = entry.name .. (entry.where == "home" and " (at home)" or "")
   end
   lines[#lines + 1] = (" not writable wherever writing is allowed, nor to be made: names that make the host run code "
     .. "(filesystem.protect), searched to depth %d, not in %s"):format(settings.depth,
     table.concat(require("srt.protected").SKIP, ", "))
+  if not all then names = { some(names) } end
   local line = " "
-  for _, name in ipairs(names) do
+  for _, name in ipairs(table.move(own, 1, #own, #names + 1, names)) do
     if #line + #name > 110 then
       lines[#lines + 1], line = line, " "
     end
@@ -142,26 +175,31 @@ local function network(lines, profile, try)
   end
 end
 
-local function environment(lines, env, origins)
-  local function add(what, key, name)
-    lines[#lines + 1] = row(what, source.where(origins and origins[key][name] or { key = "env." .. key }))
+local function environment(lines, env, origins, all)
+  local function item(what, key, name)
+    local origin = origins and origins[key][name] or { key = "env." .. key }
+    return { what = what, name = name, where = source.where(origin), from = origin.preset and origin.file }
   end
-  for _, name in ipairs(tables.keys(env.set)) do add(("set %s=%s"):format(name, env.set[name]), "set", name) end
-  for _, name in ipairs(env.unset) do add("unset " .. name, "unset", name) end
-  for _, name in ipairs(env.pass or {}) do add("pass only " .. name, "pass", name) end
+  for _, name in ipairs(tables.keys(env.set)) do
+    lines[#lines + 1] = row_of(item(("set %s=%s"):format(name, env.set[name]), "set", name))
+  end
+  local unset = {}
+  for i, name in ipairs(env.unset) do unset[i] = item("unset " .. name, "unset", name) end
+  table.move(folded(unset, all, "unset "), 1, #unset, #lines + 1, lines)
+  for _, name in ipairs(env.pass or {}) do lines[#lines + 1] = row_of(item("pass only " .. name, "pass", name)) end
 end
 
-local function rest(lines, profile)
+local function rest(lines, profile, all)
   local defaults = schema.root.fields.limits.fields
   lines[#lines + 1] = ("backend: %s"):format(profile.backend)
   if profile.unix.all then lines[#lines + 1] = "Unix sockets: all allowed" end
   add_block(lines, "Unix sockets to connect to (network.allowUnixSockets)", profile.unix.allowed, function(entry)
-    return entry.path and path_row(entry) or row(entry.given, source.where(entry.origin))
+    return entry.path and row_of(path_item(entry)) or row(entry.given, source.where(entry.origin))
   end)
   if profile.nested then lines[#lines + 1] = "user namespaces: allowed" end
   if next(profile.env.set) or #profile.env.unset > 0 or profile.env.pass then
     lines[#lines + 1] = "environment:"
-    environment(lines, profile.env, profile.provenance and profile.provenance.env)
+    environment(lines, profile.env, profile.provenance and profile.provenance.env, all)
   end
   add_block(lines, "reports of what was denied:", require("srt.reporting").rows(profile.reports), row_of)
   for _, name in ipairs(tables.keys(profile.limits)) do
@@ -170,52 +208,63 @@ local function rest(lines, profile)
   end
 end
 
+local function counted(profile)
+  local parts = {}
+  for i, kind in ipairs { "error", "warning", "note" } do
+    local count = #profile[kind == "error" and "unenforced" or kind .. "s"]
+    parts[i] = ("%s %s%s"):format(count == 0 and "no" or count, kind, count == 1 and "" or "s")
+  end
+  return "in all: " .. table.concat(parts, ", ")
+end
+
 ---The readable form of a profile.
 ---@param file string
 ---@param profile table
 ---@param try function|nil as of srt.ways
+---@param all boolean|nil each entry in a row of its own
 ---@return string
-function check.text(file, profile, try)
+function check.text(file, profile, try, all)
   local lines = { ("%s:"):format(report.plain(file)) }
   local presets = profile.presets or {}
   if #presets > 0 then lines[#lines + 1] = "extends: " .. table.concat(presets, ", ") end
-  filesystem(lines, profile.filesystem)
+  filesystem(lines, profile.filesystem, all)
   if #profile.filesystem.allowWrite > 0 and not profile.protection.off then
-    protection(lines, profile.protection)
+    protection(lines, profile.protection, all)
   end
   network(lines, profile, try)
   add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
-  rest(lines, profile)
+  rest(lines, profile, all)
   local settings, undone = provenance.rows(profile.provenance)
   add_block(lines, "settings:", settings, row_of)
   add_block(lines, "what one policy takes back of another:", undone, row_of)
   for _, kind in ipairs({ "warning", "note" }) do
     for _, text in ipairs(profile[kind .. "s"]) do lines[#lines + 1] = ("%s: %s"):format(kind, report.plain(text)) end
   end
+  lines[#lines + 1] = counted(profile)
   return table.concat(lines, "\n") .. "\n"
 end
 
 ---Runs the command.
 ---@param args string[] what follows "check"
 ---@param ctx table {load = fun(path): profile|nil, problems (resolved with lint = true), out, err, tty, redirects}
----@return integer status 0 all is well, 1 there are problems, 2 wrong usage
+---@return integer status 0 all is well, 1 there are problems, 125 wrong usage
 function check.main(args, ctx)
   local options, message = parse(args)
-  local status = report.answered(ctx, "srt-lua check", check.USAGE, options, message, 2)
+  local status = report.answered(ctx, "srt-lua check", check.USAGE, options, message)
   if status then return status end
   local results = {}
   status = 0
-  for i, file in ipairs(options.files) do
+  for i, file in ipairs(options.words) do
     local profile, problems = ctx.load(file)
     local bad = problems or profile.unenforced
     if #bad > 0 then status = 1 end
-    for _, kind in ipairs(profile and options.fails or {}) do
+    for _, kind in ipairs(profile and options.fails or FAILS.error) do
       if #profile[kind] > 0 then status = 1 end
     end
     if options.json then
       results[i] = check_data.result(file, profile, problems)
     else
-      if profile then ctx.out(check.text(file, profile, ctx.redirects)) end
+      if profile then ctx.out(check.text(file, profile, ctx.redirects, options.all)) end
       ctx.err(report.text(bad, ctx.tty))
     end
   end

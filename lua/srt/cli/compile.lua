@@ -10,37 +10,13 @@ NAME is namespaces, bwrap or landlock; without it the policy's own counts. For s
 macOS's sandbox-exec, or the plan for srt-win.exe as JSON.
 ]]
 
-local function parse(args)
-  local options = {}
-  local i = 1
-  while args[i] do
-    local arg = args[i]
-    if arg == "--help" or arg == "-h" then return { help = true } end
-    if arg == "--json" then
-      options.json = true
-    elseif arg == "--backend" or arg:find("^%-%-backend=") then
-      options.backend = arg:match("=(.*)$")
-      if not options.backend then
-        i = i + 1
-        options.backend = args[i]
-      end
-      if not options.backend then return nil, "--backend needs a name" end
-    elseif arg:sub(1, 1) == "-" then
-      return nil, "unknown option " .. arg
-    elseif options.policy then
-      return nil, "one policy at a time"
-    else
-      options.policy = arg
-    end
-    i = i + 1
-  end
-  if not options.policy then return nil, "no policy given" end
-  local backend, name = require("srt.backend"), options.backend
-  if not name or backend.ELSEWHERE[name] then return options end
+local KNOWN = { flags = { ["--json"] = "json" }, valued = { ["--backend"] = function(options, name)
+  local backend = require "srt.backend"
+  options.backend = name
+  if backend.ELSEWHERE[name] then return nil end
   local known, message = backend.get(name)
-  if not known then return nil, message .. ", seatbelt, windows" end
-  return options
-end
+  return not known and message .. ", seatbelt, windows" or nil
+end } }
 
 local function for_seatbelt(loaded, facts)
   return require("backends.seatbelt").compile(loaded.profile, loaded.rules, { env = facts.env,
@@ -77,10 +53,10 @@ end
 local function load(facts, options)
   local session = require("srt.session")
   if options.backend == "windows" then for_windows(facts) end
-  local loaded, problems = session.load(facts, options.policy, {})
+  local loaded, problems = session.load(facts, options.file, {})
   if not options.backend and loaded and loaded.profile.backend == "windows" then
     for_windows(facts)
-    return session.load(facts, options.policy, {})
+    return session.load(facts, options.file, {})
   end
   return loaded, problems
 end
@@ -88,10 +64,10 @@ end
 --- Runs the command.
 ---@param args string[] what follows "compile"
 ---@param ctx table {program, out, err, tty}
----@return integer exit status: 0, 1 for a policy with problems, 2 for wrong usage
+---@return integer exit status: 0, 1 for a policy with problems, 125 for wrong usage
 function compile.main(args, ctx)
-  local options, message = parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua compile", compile.USAGE, options, message, 2)
+  local options, message = require("srt.run_options").one(args, KNOWN, "policy")
+  local status = require("srt.report").answered(ctx, "srt-lua compile", compile.USAGE, options, message)
   if status then return status end
   local session = require("srt.session")
   local facts

@@ -13,7 +13,7 @@ installs it; by hand:
   zsh     srt-lua completions zsh >DIR/_srt-lua, where DIR is in fpath
   fish    srt-lua completions fish >~/.config/fish/completions/srt-lua.fish
 
-Exit status: 0, 2 for wrong usage.
+Exit status: 0, 125 for wrong usage.
 ]]
 
 local SHELLS = { bash = true, zsh = true, fish = true }
@@ -34,7 +34,7 @@ end
 ---@return integer exit status
 function completions.main(args, ctx)
   local options, message = parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua completions", completions.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua completions", completions.USAGE, options, message)
   if status then return status end
   local commands = require("srt.completion").all(ctx.commands)
   ctx.out(require("srt.shells")[options.shell](commands))

@@ -16,7 +16,7 @@ The exit status is 0 when both ways have ended, 1 when the destination can't be 
 reason is on standard error), 125 for wrong usage.
 ]]
 
-local REFUSED, FAILED = 1, 125
+local REFUSED = 1
 local HEAD_MOST, BODY_MOST = 65536, 4096
 
 local SOCKS_REPLIES = {
@@ -152,7 +152,7 @@ end
 ---@return integer exit status
 function connect.main(args, ctx)
   local options, message = connect.parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua connect", connect.USAGE, options, message, FAILED)
+  local status = require("srt.report").answered(ctx, "srt-lua connect", connect.USAGE, options, message)
   if status then return status end
   local ok, fault = pcall(join, options, require("srt.c.sys").environ())
   if ok then return 0 end

@@ -15,7 +15,7 @@ Writes the JSON settings of srt in the file SETTINGS as a Lua policy that means 
   --force    overwrite FILE
   --schema   print the JSON Schema of such settings, for editors: "$schema" in them names it
 
-Exit status: 0, 1 for settings that are not valid or a file that can't be written, 2 for wrong usage.
+Exit status: 0, 1 for settings that are not valid or a file that can't be written, 125 for wrong usage.
 ]]
 
 local KNOWN = {
@@ -24,7 +24,6 @@ local KNOWN = {
     options.output = value
   end },
   flags = { ["--force"] = "force", ["--schema"] = "schema" },
-  word = run_options.first("file"),
 }
 
 local function fail(ctx, message)
@@ -55,7 +54,7 @@ function convert.main(args, ctx)
     return 0
   end
   if options and not options.help and not options.file then options, message = nil, "no settings given" end
-  local status = require("srt.report").answered(ctx, "srt-lua convert", convert.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua convert", convert.USAGE, options, message)
   if status then return status end
   local facts, path, text
   facts, message = require("srt.session").facts(ctx.program)

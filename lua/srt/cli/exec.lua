@@ -269,7 +269,7 @@ end
 ---@return integer exit status
 function exec.main(args, ctx)
   local options, message = parse(args)
-  return require("srt.report").answered(ctx, "srt-lua exec", exec.USAGE, options, message, FAILED)
+  return require("srt.report").answered(ctx, "srt-lua exec", exec.USAGE, options, message)
     or start(ctx, options)
 end
 

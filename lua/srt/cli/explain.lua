@@ -151,8 +151,8 @@ local function data_of(question, answer)
   local rule = answer.rule
   local origin, asks = not rule.builtin and rule.origin or {}, answer.asks
   return { action = question.action, path = question.path, to = question.to, decision = answer.decision,
-    errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, unheld = answer.unheld,
-    links = #answer.links > 0 and answer.links or nil,
+    errno = answer.errno, real = answer.real, type = answer.type, why = answer.why, advice = answer.advice,
+    unheld = answer.unheld, links = #answer.links > 0 and answer.links or nil,
     asks = require("srt.source").data(asks),
     rule = { given = rule.given, path = rule.path, builtin = rule.builtin, key = origin.key, file = origin.file,
       line = origin.line or nil } }
@@ -176,12 +176,13 @@ function explain.text(question, answer)
   local function say(form, ...) lines[#lines + 1] = report.plain(form:format(...)) end
   say("%s: %s %s%s%s", answer.decision == "allow" and "allowed" or "denied", question.action, question.path,
     question.to and " to " .. question.to or "", answer.errno and " (" .. answer.errno .. ")" or "")
-  say("  by:   %s", rule_text(answer.rule))
-  for _, link in ipairs(answer.links) do say("  link: %s -> %s", link.path, link.target) end
-  if answer.real ~= (question.socket or question.path) then say("  path: %s", answer.real) end
-  if answer.why then say("  note: %s", answer.why) end
+  say("  by:    %s", rule_text(answer.rule))
+  for _, link in ipairs(answer.links) do say("  link:  %s -> %s", link.path, link.target) end
+  if answer.real ~= (question.socket or question.path) then say("  path:  %s", answer.real) end
+  if answer.why then say("  note:  %s", answer.why) end
+  if answer.advice then say("  cure:  %s", answer.advice) end
   if answer.asks then
-    say("  asks: filesystem.decideOpen (%s), which is not run here and may allow it",
+    say("  asks:  filesystem.decideOpen (%s), which is not run here and may allow it",
       require("srt.source").where(answer.asks))
   end
   return table.concat(lines, "\n") .. "\n"
@@ -226,7 +227,7 @@ function explain.main(args, ctx)
   local questions
   if options and not options.help then questions, message = asked(options) end
   local status = report.answered(ctx, "srt-lua explain", explain.USAGE,
-    options and (options.help or questions) and options, message, FAILED)
+    options and (options.help or questions) and options, message)
   if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)

@@ -16,10 +16,10 @@ lua-language-server know what a policy can use. Runs nothing, asks no network, a
 
   --force    overwrite DIR/policy.lua
 
-Exit status: 0, 1 where the policy can't be written, 2 for wrong usage.
+Exit status: 0, 1 where the policy can't be written, 125 for wrong usage.
 ]]
 
-init.KNOWN = { valued = {}, flags = { ["--force"] = "force" }, word = run_options.first("file") }
+init.KNOWN = { flags = { ["--force"] = "force" } }
 
 local function fail(ctx, message)
   ctx.err("srt-lua: init: " .. require("srt.report").plain(message) .. "\n")
@@ -28,6 +28,8 @@ end
 
 local POLICY, EDITOR = "policy.lua", ".luarc.json"
 
+local NO_META = "is for an editor with lua-language-server; what describes srt-lua to it (share/srt-lua/meta) is not\n"
+  .. "  installed here: name its folder in \"workspace.library\""
 -- Where our definitions for editors are installed.
 local function library()
   local program = sys.realpath("/proc/self/exe") or ""
@@ -65,19 +67,35 @@ local function say_found(ctx, project)
   say(project.hosts, "reaches")
   say(project.hidden, "hides")
   say(project.closed, "keeps")
-  if found == 0 then ctx.out("  nothing that it knows: commands may write here, and credentials are hidden\n") end
+  if found == 0 then
+    ctx.out("  found nothing to go by: commands may write in this folder, see no credentials and reach no host\n")
+  end
   for _, hint in ipairs(project.hints) do ctx.out("  " .. hint .. "\n") end
 end
 
--- What is wrong with what was written, as check would tell it: there is nothing, or the place is odd.
-local function say_wrong(ctx, facts, path)
-  local loaded, problems = require("srt.session").load(facts, path, { lint = true })
-  if not loaded then return require("srt.report").text(problems, ctx.tty) end
-  local lines = {}
-  for i, warning in ipairs(loaded.profile.warnings) do
-    lines[i] = "srt-lua: init: warning: " .. require("srt.report").plain(warning) .. "\n"
+-- Folders that ready-made policies let commands write in, and that are not there.
+local function missing(profile)
+  local list = {}
+  for _, entry in ipairs(profile and profile.filesystem.allowWrite or {}) do
+    if entry.path and not sys.lstat(entry.path) then list[#list + 1] = require("srt.report").plain(entry.given) end
   end
-  return table.concat(lines)
+  return list[1] and table.concat(list, " ")
+end
+
+-- What is wrong with what was written, as check would tell it: there is nothing, or the place is odd. And what to do
+-- with it.
+local function say_next(ctx, facts, path, where)
+  local loaded, problems = require("srt.session").load(facts, path, { lint = true })
+  ctx.err(loaded and "" or require("srt.report").text(problems, ctx.tty))
+  for _, warning in ipairs(loaded and loaded.profile.warnings or {}) do
+    ctx.err("srt-lua: init: warning: " .. require("srt.report").plain(warning) .. "\n")
+  end
+  ctx.out("next" .. where .. ":\n")
+  local function say(command, what) ctx.out(("  %-40s %s\n"):format(command, what)) end
+  local folders = missing(loaded and loaded.profile)
+  if folders then say("mkdir -p " .. folders, "what it allows to be written has to be there") end
+  say("srt-lua check " .. POLICY, "what it allows, and what looks wrong")
+  say(("srt-lua run %s -- COMMAND"):format(POLICY), "runs COMMAND under it, and tells what was denied")
 end
 
 --- Runs the command.
@@ -86,7 +104,7 @@ end
 ---@return integer exit status
 function init.main(args, ctx)
   local options, message = run_options.file(args, init.KNOWN)
-  local status = require("srt.report").answered(ctx, "srt-lua init", init.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua init", init.USAGE, options, message)
   if status then return status end
   local facts, dir, path
   facts, message = require("srt.session").facts(ctx.program)
@@ -103,12 +121,10 @@ function init.main(args, ctx)
   say_found(ctx, project)
   local meta = library()
   local editor = output.put(paths.join(dir, EDITOR), starter.editor(meta), false)
-  ctx.out(("%s%s: %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "left as it is"
-    or meta and "for lua-language-server" or "for lua-language-server, which does not find srt-lua's definitions here"))
+  ctx.out(("%s%s:\n  %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "was there, left as it is"
+    or meta and "tells an editor with lua-language-server what a policy can use, to complete and check it" or NO_META))
   facts.cwd = dir
-  ctx.err(say_wrong(ctx, facts, path))
-  ctx.out(("next%s: srt-lua check %s, srt-lua run %s -- COMMAND\n"):format(
-    options.file and ", in that directory" or "", POLICY, POLICY))
+  say_next(ctx, facts, path, options.file and ", in that folder" or "")
   return 0
 end
 

@@ -92,7 +92,7 @@ end
 ---@return integer exit status
 function learn.main(args, ctx)
   local options, message = learn.parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua learn", learn.USAGE, options, message, FAILED)
+  local status = require("srt.report").answered(ctx, "srt-lua learn", learn.USAGE, options, message)
   if status then return status end
   local cwd, why = sys.cwd()
   if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end

@@ -4,23 +4,23 @@ local sys = require "srt.c.sys"
 
 local COMMANDS = {
   { "run", "run a command under a policy" },
+  { "init", "look at a project and write its first policy" },
   { "check", "validate policies and print what they come to" },
   { "explain", "say what a policy answers on a path, a connection or a request, and which rule decides" },
+  { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
+  { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
+  { "learn", "run a command, watch it, and write the policy that it needed" },
+  { "violations", "show what was denied in your runs" },
+  { "top", "watch what is decided in your runs, as it happens" },
+  { "report", "write a web page of what was decided in a run" },
   { "compile", "print the native plan of a policy" },
-  { "completions", "write what bash, zsh or fish needs to complete command lines" },
   { "convert", "write JSON settings of srt as a policy" },
-  { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "session", "keep a policy and its proxy up, for commands that join by exec" },
   { "exec", "run a command in a session" },
-  { "init", "look at a project and write its first policy" },
   { "proxy", "filter the network of others under a policy, without a sandbox" },
-  { "learn", "run a command, watch it, and write the policy that it needed" },
-  { "repl", "try a policy: ask it and evaluate Lua in its box, line by line" },
-  { "test", "run the tests of policies: policy_spec.lua of policy.lua" },
-  { "violations", "show what was denied in your runs" },
-  { "report", "write a web page of what was decided in a run" },
-  { "top", "watch what is decided in your runs, as it happens" },
+  { "connect", "inside a sandbox: reach a host through its proxy, as ssh's ProxyCommand" },
   { "doctor", "say what this machine can enforce; clean up after killed runs" },
+  { "completions", "write what bash, zsh or fish needs to complete command lines" },
 }
 
 -- What srt-win.exe does (core/windows), by the names that srt has for it.

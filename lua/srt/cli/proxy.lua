@@ -248,7 +248,7 @@ end
 ---@return integer exit status
 function proxy.main(args, ctx)
   local options, message = proxy.parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua proxy", proxy.USAGE, options, message, FAILED)
+  local status = require("srt.report").answered(ctx, "srt-lua proxy", proxy.USAGE, options, message)
   if status then return status end
   local login, facts
   message = require("srt.updates").check(options)

@@ -27,28 +27,11 @@ to. State lasts as in a run: srt.state, srt.rate, what decideOpen granted.
 
 Each input has the budget of loading a policy; Ctrl-C ends what goes on, Ctrl-D ends the session. For line editing, run
 it under rlwrap.
+
+Exit status: 0, 125 for wrong usage or a policy that can't be loaded.
 ]]
 
 local HELP = repl.USAGE:match("\n\n(  read.-\n)\n")
-
----@return table|nil options {policy=} or {help = true}
----@return string|nil message
-local function parse(args)
-  local words, plain = {}, false
-  for _, arg in ipairs(args) do
-    if plain or arg:sub(1, 1) ~= "-" then
-      words[#words + 1] = arg
-    elseif arg == "--" then
-      plain = true
-    elseif arg == "--help" or arg == "-h" then
-      return { help = true }
-    else
-      return nil, "unknown option " .. arg
-    end
-  end
-  if #words ~= 1 then return nil, #words == 0 and "no policy given" or "it takes one policy" end
-  return { policy = words[1] }
-end
 
 ---Splits a line as a shell does: blanks part words, quotes hold them together.
 ---@param line string
@@ -220,7 +203,7 @@ end
 
 local function start(ctx, options, facts)
   local interrupt, sys = require "srt.c.interrupt", require "srt.c.sys"
-  local self = setmetatable({ ctx = ctx, facts = facts, policy = options.policy, tty = sys.isatty(0),
+  local self = setmetatable({ ctx = ctx, facts = facts, policy = options.file, tty = sys.isatty(0),
     taken = function() return false end, wait = function() return true end }, Session)
   facts.log = function(level, text)
     ctx.out(("log: %s\n"):format(report.plain(report.logged(level, text))))
@@ -244,8 +227,8 @@ end
 ---@param ctx table {program, out, err, tty}
 ---@return integer exit status
 function repl.main(args, ctx)
-  local options, message = parse(args)
-  local status = report.answered(ctx, "srt-lua repl", repl.USAGE, options, message, FAILED)
+  local options, message = require("srt.run_options").one(args, {}, "policy")
+  local status = report.answered(ctx, "srt-lua repl", repl.USAGE, options, message)
   if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)

@@ -21,7 +21,6 @@ local PRIVATE = tonumber("600", 8) -- as the file that it tells of
 local KNOWN = {
   valued = { ["-o"] = function(options, value) options.output = value end },
   flags = { ["--force"] = "force" },
-  word = run_options.first("file"),
 }
 
 local function fail(ctx, message)
@@ -32,11 +31,10 @@ end
 ---Runs the command.
 ---@param args string[] what follows "report"
 ---@param ctx table {program, out, err}
----@return integer status 0, 1 where a file can't be read or written, 2 for wrong usage
+---@return integer status 0, 1 where a file can't be read or written, 125 for wrong usage
 function report.main(args, ctx)
-  local options, message = run_options.file(args, KNOWN)
-  if options and not options.help and not options.file then options, message = nil, "no file given" end
-  local status = require("srt.report").answered(ctx, "srt-lua report", report.USAGE, options, message, 2)
+  local options, message = run_options.one(args, KNOWN)
+  local status = require("srt.report").answered(ctx, "srt-lua report", report.USAGE, options, message)
   if status then return status end
   collectgarbage("restart") -- a long file has more than need be kept
   local place, handle

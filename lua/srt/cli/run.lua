@@ -132,7 +132,7 @@ end
 function run.main(args, ctx)
   local given = require "srt.run_options"
   local options, message = given.parse(args)
-  return require("srt.report").answered(ctx, "srt-lua run", given.USAGE, options, message, FAILED)
+  return require("srt.report").answered(ctx, "srt-lua run", given.USAGE, options, message)
     or run.start(options, ctx)
 end
 

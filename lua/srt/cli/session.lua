@@ -194,7 +194,7 @@ end
 ---@return integer exit status
 function session.main(args, ctx)
   local options, message = parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua session", session.USAGE, options, message, FAILED)
+  local status = require("srt.report").answered(ctx, "srt-lua session", session.USAGE, options, message)
   if status then return status end
   -- Before anybody knows that we are there.
   require("srt.c.task").hold()

@@ -6,7 +6,7 @@ local sys = require "srt.c.sys"
 
 local test = {}
 
-local PASSED, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
+local PASSED, FAILED, WRONG, INTERRUPTED = 0, 1, 125, 130
 local MOST_DEPTH = 16
 
 test.USAGE = [[
@@ -28,28 +28,11 @@ A test file returns a table of rows and functions:
     },
   }
 
-docs/testing.md tells the rest. The exit status is 0 where all tests pass, 1 where one does not, 2 for wrong usage.
+docs/testing.md tells the rest. The exit status is 0 where all tests pass, 1 where one does not, 125 for wrong
+usage.
 ]]
 
----@return table|nil options {words=, tap=} or {help = true}
----@return string|nil message
-local function parse(args)
-  local options, plain = { words = {} }, false
-  for _, arg in ipairs(args) do
-    if plain or arg:sub(1, 1) ~= "-" then
-      options.words[#options.words + 1] = arg
-    elseif arg == "--" then
-      plain = true
-    elseif arg == "--help" or arg == "-h" then
-      return { help = true }
-    elseif arg == "--tap" then
-      options.tap = true
-    else
-      return nil, "unknown option " .. arg
-    end
-  end
-  return options
-end
+local KNOWN = { flags = { ["--tap"] = "tap" } }
 
 local function is_file(path)
   local st = sys.stat(path)
@@ -89,7 +72,8 @@ local function add_word(list, word, cwd)
     local before = #list
     message = find(real, list, 1)
     if message then return ("%s: %s"):format(word, message) end
-    return #list == before and ("%s has no tests: no policy_spec.lua beside a policy.lua"):format(word) or nil
+    return #list == before and ("%s has no tests: no policy_spec.lua beside a policy.lua; "
+      .. "--help shows what it says"):format(word) or nil
   end
   local beside = real:gsub("%.%w+$", "") .. "_spec.lua"
   if real:find("_spec%.lua$") then
@@ -155,10 +139,10 @@ end
 --- Runs the command.
 ---@param args string[] what follows "test"
 ---@param ctx table {program, out, err, tty}
----@return integer exit status: 0 all pass, 1 some fail, 2 wrong usage
+---@return integer exit status: 0 all pass, 1 some fail, 125 wrong usage
 function test.main(args, ctx)
-  local options, message = parse(args)
-  local status = report.answered(ctx, "srt-lua test", test.USAGE, options, message, WRONG)
+  local options, message = require("srt.run_options").words(args, KNOWN)
+  local status = report.answered(ctx, "srt-lua test", test.USAGE, options, message)
   if status then return status end
   local facts
   facts, message = require("srt.session").facts(ctx.program)

@@ -22,7 +22,7 @@ local TICK, PAUSE = 0.5, 0.2
 local ENTER, LEAVE = "\27[?1049h\27[?25l\27[?7l\27[2J", "\27[?7h\27[?25h\27[?1049l"
 local QUIT = { q = true, Q = true, ["\3"] = true, ["\4"] = true }
 
-local KNOWN = { valued = {}, flags = { ["--once"] = "once" }, word = run_options.first("file") }
+local KNOWN = { flags = { ["--once"] = "once" } }
 
 local function draw(source, screen)
   local terminal, last = require("srt.c.screen"), nil
@@ -74,10 +74,10 @@ end
 ---Runs the command.
 ---@param args string[] what follows "top"
 ---@param ctx table {program, out, err}
----@return integer status 0, 1 for a failure, 2 for wrong usage
+---@return integer status 0, 1 for a failure, 125 for wrong usage
 function top.main(args, ctx)
-  local options, message = run_options.file(args, KNOWN)
-  local status = require("srt.report").answered(ctx, "srt-lua top", top.USAGE, options, message, 2)
+  local options, message = run_options.file(args, KNOWN, "run")
+  local status = require("srt.report").answered(ctx, "srt-lua top", top.USAGE, options, message)
   if status then return status end
   collectgarbage("restart")
   local facts, source

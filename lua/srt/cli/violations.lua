@@ -30,7 +30,6 @@ local KNOWN = {
     return value == "" and "--seatbelt takes the tag of a profile" or nil
   end },
   flags = { ["--follow"] = "follow", ["--json"] = "json" },
-  word = run_options.first("file"),
 }
 
 local function parse(args)
@@ -140,10 +139,10 @@ end
 ---Runs the command.
 ---@param args string[] what follows "violations"
 ---@param ctx table {program, out, err}
----@return integer status 0, 1 for a file that can't be read, 2 for wrong usage
+---@return integer status 0, 1 for a file that can't be read, 125 for wrong usage
 function violations.main(args, ctx)
   local options, message = parse(args)
-  local status = require("srt.report").answered(ctx, "srt-lua violations", violations.USAGE, options, message, 2)
+  local status = require("srt.report").answered(ctx, "srt-lua violations", violations.USAGE, options, message)
   if status then return status end
   if options.seatbelt then return from_macos(ctx, options) end
   local find = options.file and function() return options.file end or finder(ctx)
