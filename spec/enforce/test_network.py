@@ -267,7 +267,7 @@ class Decisions(Network):
             for options, host in (("", "other.test:80"), ("-p ", "git.test:22")):
                 begin = ["-s", policy] if like_srt else ["run", policy]
                 words = [self.path(name), *begin, "--", "curl", "-sv", *options.split(), "http://%s/" % host]
-                got = subprocess.run(words, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(), capture_output=True)
+                got = self.on_host(words)
                 self.assertEqual(like_srt, b"X-Proxy-Error: blocked-by-allowlist" in got.stderr, got)
                 self.assertIn(b"403 ", got.stderr)
                 lines = got.stdout.decode().splitlines()

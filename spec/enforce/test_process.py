@@ -18,8 +18,8 @@ FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT,
 WAYS = {"pid": os.kill, "group": os.killpg}
 
 # Counts a signal until none came for a while, and ends with a status of its own.
-COUNT = """trap 'n=$((n+1))' %s; n=0; echo ready
-while [ $n = 0 ]; do sleep 0.2; done; for i in 1 2 3; do sleep 0.1; done; echo n=$n; exit 5"""
+COUNT = """trap 'n=$((n+1))' %s; n=0; sleep 60 & echo ready
+while [ $n = 0 ]; do wait; done; for i in 1 2 3; do sleep 0.1; done; echo n=$n; exit 5"""
 
 
 def short(number):
@@ -224,8 +224,9 @@ class Endings(Running):
 
     @as_everyone
     def test_orphans_are_reaped(self):
-        script = ("for i in $(seq 200); do (sleep 0.05 &); done; for i in $(seq 100); do"
-                  " [ $(ps -eo args | grep -c '^[s]leep') = 0 ] && break; sleep 0.05; done; ps -eo stat | grep -c ^Z")
+        script = ("count() { set -- /proc/[0-9]*; echo $#; }; dead() { ps -eo stat | grep -c ^Z; };"
+                  "mkfifo p; exec 3<>p; for i in $(seq 200); do (read x <&3 &); done; [ $(count) -gt 200 ] && seq 200 >&3;"
+                  "for i in $(seq 100); do [ $(count) -lt 10 ] && [ $(dead) = 0 ] && break; sleep 0.05; done; dead")
         process = self.popen("sh", "-c", script)
         self.assertEqual(process.communicate(timeout=60)[0], b"0\n")
 
