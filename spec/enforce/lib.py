@@ -185,9 +185,11 @@ class Case(unittest.TestCase):
             owner = 0 if self.user == "root" else ORDINARY
             for path in paths:
                 os.lchown(path, owner, owner)
-                for folder, folders, files in os.walk(path):
-                    for name in folders + files:
-                        os.lchown(os.path.join(folder, name), owner, owner)
+                if os.path.isdir(path) and not os.path.islink(path):
+                    # By descriptors: a path may be too long for one call.
+                    for _, folders, files, fd in os.fwalk(path):
+                        for name in folders + files:
+                            os.chown(name, owner, owner, dir_fd=fd, follow_symlinks=False)
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)
