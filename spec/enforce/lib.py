@@ -224,6 +224,13 @@ class Case(unittest.TestCase):
             raise AssertionError("host script failed: %s\n%s" % (script, done.stderr.decode()))
         return done.stdout.decode()
 
+    def java(self, name, source):
+        """Compiles a class in self.w, once for all its runs; the command that runs it, without the work of a long life."""
+        need("java")
+        self.write("w/%s.java" % name, source)
+        self.sh("javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC %s.java" % name)
+        return "java -Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp . %s" % name
+
     def policy(self, text, name="policy.lua"):
         """Writes a policy outside the work folder; "return" may be left out."""
         text = text.strip()
