@@ -16,6 +16,10 @@ _tags = itertools.count(os.getpid() * 1000 % 10**6)
 # Runs each line it reads, and says how that went.
 SHELL = 'while read -r line; do if (eval "$line") >/dev/null 2>&1; then echo ok; else echo no; fi; done'
 
+# Counts a signal until none came for a while, and ends with a status of its own.
+COUNT = """trap 'n=$((n+1))' %s; n=0; sleep 60 & echo ready
+while [ $n = 0 ]; do wait; done; for i in 1 2 3; do sleep 0.1; done; echo n=$n; exit 5"""
+
 
 class Inside:
     """A command, SHELL, that does what it is told."""

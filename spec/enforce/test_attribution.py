@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 
 import world
 from lib import Case, as_everyone, main, need, skip

@@ -5,7 +5,6 @@ import os
 import pathlib
 import pty
 import shutil
-import subprocess
 
 import lib
 import restrict
