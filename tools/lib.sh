@@ -46,11 +46,12 @@ quietly() {
   return 1
 }
 
-# configure_and_build PRESET [TARGET [OPTION...]]
+# configure_and_build PRESET [TARGETS [OPTION...]]
 configure_and_build() {
-  local preset=$1 target=${2:-all}
+  local preset=$1 targets
+  read -ra targets <<<"${2:-all}"
   shift $(($# < 2 ? $# : 2))
-  (cd "$top" && cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --target "$target")
+  (cd "$top" && cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --target "${targets[@]}")
 }
 
 # install_packages SET: sees to the Debian packages of a set, or ends the script

@@ -25,7 +25,7 @@ def public_copy():
     atexit.register(shutil.rmtree, folder, True)
     os.chmod(folder, 0o755)
     for variable, default in (("SRT_LUA", "srt-lua"), ("SRT_PROBE", "spec/probe"), ("SRT_PROBER", "spec/prober"),
-                              ("SRT_CONTAINER", "spec/container")):
+                              ("SRT_CONTAINER", "spec/container"), ("SRT_BECOME", "spec/become")):
         source = os.environ.get(variable, str(ROOT / "build/release" / default))
         if os.path.exists(source):
             shutil.copy(source, os.path.join(folder, os.path.basename(default)))
@@ -36,6 +36,7 @@ PUBLIC = public_copy()
 BINARY = os.path.join(PUBLIC, "srt-lua")
 PROBE = os.path.join(PUBLIC, "probe")
 CONTAINER = os.path.join(PUBLIC, "container")
+BECOME = os.path.join(PUBLIC, "become")
 MUST_WORK = os.environ.get("SRT_MUST_WORK") == "1"
 # All runs by another backend than the policy's.
 BACKEND = os.environ.get("SRT_TEST_BACKEND")
@@ -95,10 +96,24 @@ def become_ordinary():
     os.setresuid(ORDINARY, ORDINARY, ORDINARY)
 
 
-def default_signals():
-    """The test runner may have been started with signals ignored."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_DFL)
+def heed_signals():
+    """The test runner may have been started with signals ignored, which a handler of ours keeps from what it starts."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+heed_signals()
+
+
+def drops(user):
+    """Is a test as this user to give up what it has of root?"""
+    return os.geteuid() == 0 and user == "user"
+
+
+def as_user(command, user):
+    """A command as subprocess is to run it for a user, "root" or "user"."""
+    return [BECOME, str(ORDINARY), *command] if drops(user) else list(command)
 
 
 def users_of(test):
@@ -159,7 +174,8 @@ class Case(unittest.TestCase):
 
     def clean(self):
         if self.dir:
-            subprocess.run(["chmod", "-R", "u+rwX", self.dir], stderr=subprocess.DEVNULL)
+            if os.geteuid() != 0:
+                subprocess.run(["chmod", "-R", "u+rwX", self.dir], stderr=subprocess.DEVNULL)
             shutil.rmtree(self.dir, ignore_errors=True)
         self.dir = None
 
@@ -167,7 +183,13 @@ class Case(unittest.TestCase):
         """Gives paths, with all below them, to the user that the test runs as."""
         if os.geteuid() == 0:
             owner = 0 if self.user == "root" else ORDINARY
-            subprocess.run(["chown", "-Rh", "%d:%d" % (owner, owner), *paths], check=True)
+            for path in paths:
+                os.lchown(path, owner, owner)
+                if os.path.isdir(path) and not os.path.islink(path):
+                    # By descriptors: a path may be too long for one call.
+                    for _, folders, files, fd in os.fwalk(path):
+                        for name in folders + files:
+                            os.chown(name, owner, owner, dir_fd=fd, follow_symlinks=False)
 
     def path(self, *parts):
         return os.path.join(self.dir, *parts)
@@ -190,13 +212,24 @@ class Case(unittest.TestCase):
         with open(self.path(name), "rb") as file:
             return file.read().decode("utf-8", "replace")
 
+    def on_host(self, command, env=None, preexec=None, cwd=None, **more):
+        """Runs a command outside, as the user of the test; subprocess's answer."""
+        return subprocess.run(**self.launch(command, preexec), cwd=cwd or self.w, env=self.environment(env),
+                              capture_output=True, **more)
+
     def sh(self, script, cwd=None):
-        """Runs a script on the host, as the user of the test, in self.w."""
-        done = subprocess.run(["sh", "-ec", script], cwd=cwd or self.w, env=self.environment(),
-                              preexec_fn=self.preexec(), capture_output=True)
+        """Runs a script outside, which must not fail; what it wrote."""
+        done = self.on_host(["sh", "-ec", script], cwd=cwd)
         if done.returncode:
             raise AssertionError("host script failed: %s\n%s" % (script, done.stderr.decode()))
         return done.stdout.decode()
+
+    def java(self, name, source):
+        """Compiles a class in self.w, once for all its runs; the command that runs it, without the work of a long life."""
+        need("java")
+        self.write("w/%s.java" % name, source)
+        self.sh("javac -J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC %s.java" % name)
+        return "java -Xshare:auto -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp . %s" % name
 
     def policy(self, text, name="policy.lua"):
         """Writes a policy outside the work folder; "return" may be left out."""
@@ -214,16 +247,21 @@ class Case(unittest.TestCase):
         env.update(extra or {})
         return {name: value for name, value in env.items() if value is not None}
 
-    def preexec(self, extra=None):
-        drop = os.geteuid() == 0 and self.user == "user"
+    def as_user(self, command):
+        """A command for subprocess as the user of the test runs it."""
+        return as_user(command, self.user)
+
+    def launch(self, command, preexec=None):
+        """What subprocess needs for that; preexec, called in the child, is dear, for all of Python is copied."""
+        if not preexec:
+            return {"args": self.as_user(command)}
+        drop = drops(self.user)
 
         def run():
-            default_signals()
             if drop:
                 become_ordinary()
-            if extra:
-                extra()
-        return run
+            preexec()
+        return {"args": command, "preexec_fn": run}
 
     def start(self, args, policy=None, env=None, cwd=None, preexec=None, options=(), **more):
         """A running srt-lua as Popen; policy is a path or a policy's text."""
@@ -235,8 +273,7 @@ class Case(unittest.TestCase):
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
-        return subprocess.Popen([BINARY, *args], cwd=cwd or self.w, env=self.environment(env),
-                                preexec_fn=self.preexec(preexec), **more)
+        return subprocess.Popen(**self.launch([BINARY, *args], preexec), cwd=cwd or self.w, env=self.environment(env), **more)
 
     def run_srt(self, args, policy=None, stdin=None, env=None, cwd=None, timeout=60, **more):
         """Runs srt-lua to its end. stdin: bytes, a file, or None for /dev/null."""

@@ -7,9 +7,8 @@ import subprocess
 class McpClient:
     """Starts one server of a client's configuration ("mcpServers") and talks to it."""
 
-    def __init__(self, server, **more):
-        self.process = subprocess.Popen([server["command"], *server["args"]], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    def __init__(self, command, **more):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
         self.last = 0
         self.lines = []
 

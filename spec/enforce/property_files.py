@@ -168,10 +168,6 @@ class World:
         return path
 
     def run(self, *words, data):
-        def become():
-            lib.default_signals()
-            if os.geteuid() == 0 and self.owner:
-                lib.become_ordinary()
         env = {"PATH": "/usr/bin:/bin", "HOME": os.fsdecode(self.top + b"/home"), "TMPDIR": os.fsdecode(self.top + b"/tmp"),
                "XDG_STATE_HOME": os.fsdecode(self.state)}
         if BACKEND == "landlock":
@@ -181,7 +177,7 @@ class World:
         for name in ("ASAN_OPTIONS", "SRT_LUA_PATH"):
             if name in os.environ:
                 env[name] = os.environ[name]
-        return subprocess.run(words, cwd=self.top + b"/w", env=env, preexec_fn=become, input=data, capture_output=True,
+        return subprocess.run(lib.as_user(words, self.case.user), cwd=self.top + b"/w", env=env, input=data, capture_output=True,
                               timeout=120)
 
     def hold(self, policy):

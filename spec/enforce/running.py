@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Long-running sandboxes in tests: start one, wait for it, look for what it left."""
-import glob
 import itertools
 import os
 import signal
@@ -8,7 +7,7 @@ import subprocess
 import time
 
 import terminal
-from lib import BINARY, ORDINARY, Case
+from lib import BINARY, ORDINARY, Case, drops
 
 WORK = '{ filesystem = { allowWrite = { "." } } }'
 _tags = itertools.count(os.getpid() * 1000 % 10**6)
@@ -16,6 +15,10 @@ _tags = itertools.count(os.getpid() * 1000 % 10**6)
 
 # Runs each line it reads, and says how that went.
 SHELL = 'while read -r line; do if (eval "$line") >/dev/null 2>&1; then echo ok; else echo no; fi; done'
+
+# Counts a signal until none came for a while, and ends with a status of its own.
+COUNT = """trap 'n=$((n+1))' %s; n=0; sleep 60 & echo ready
+while [ $n = 0 ]; do wait; done; for i in 1 2 3; do sleep 0.1; done; echo n=$n; exit 5"""
 
 
 class Inside:
@@ -31,13 +34,14 @@ class Inside:
 
 
 def until(condition, timeout=10, pause=0.005):
-    """Polls a condition; its last value, true or not."""
+    """Polls a condition, ever less often; its last value, true or not."""
     deadline = time.monotonic() + timeout
     while True:
         value = condition()
         if value or time.monotonic() > deadline:
             return value
         time.sleep(pause)
+        pause = min(pause * 1.3, 0.1)
 
 
 def tag():
@@ -47,7 +51,7 @@ def tag():
 
 def arguments(pid):
     try:
-        with open("/proc/%s/cmdline" % pid, "rb") as file:
+        with open("/proc/%s/cmdline" % pid, "rb", buffering=0) as file:
             return file.read()
     except OSError:
         return b""
@@ -55,8 +59,7 @@ def arguments(pid):
 
 def processes(word):
     """Pids of the processes that have the word in their arguments."""
-    pids = (path.split("/")[2] for path in glob.glob("/proc/[0-9]*"))
-    return [int(pid) for pid in pids if word.encode() in arguments(pid)]
+    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and word.encode() in arguments(pid)]
 
 
 def sleeper(word):
@@ -95,8 +98,7 @@ class Running(Case):
     def outside(self, *command, **how):
         """A program outside, as the user of the test."""
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-        return self._kept(subprocess.Popen(command, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(),
-                                           **how))
+        return self._kept(subprocess.Popen(self.as_user(command), cwd=self.w, env=self.environment(), **how))
 
     def _kept(self, process):
         self.addCleanup(_end, process)
@@ -111,8 +113,8 @@ class Running(Case):
 
     def terminal(self, start=terminal.shell, env=None, **how):
         """What start puts on a terminal, as the user of the test; it is closed when the test ends."""
-        drop = os.geteuid() == 0 and self.user == "user"
-        made = start(env=self.environment(env), cwd=self.w, uid=ORDINARY if drop else None, **how)
+        uid = ORDINARY if drops(self.user) else None
+        made = start(env=self.environment(env), cwd=self.w, uid=uid, **how)
         self.addCleanup(made.close)
         return made
 

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 
 import world
 from lib import Case, as_everyone, main, need, skip
@@ -296,8 +295,7 @@ class Costs(Attribution):
         run = self.start(["sh", "-c", "curl -sS http://up.test/; curl -sS http://up.test/"], policy)
         out, err = run.communicate(timeout=30)
         self.assertEqual(2, out.count(b"GET / HTTP/1.1"), err)
-        done = subprocess.run(["strace", "-f", "-o", self.path("trace"), "-e", "trace=sendto,openat", *self.command(policy)],
-                              cwd=self.w, env=self.environment(), preexec_fn=self.preexec(), capture_output=True)
+        done = self.on_host(["strace", "-f", "-o", self.path("trace"), "-e", "trace=sendto,openat", *self.command(policy)])
         self.assertIn(b"GET / HTTP/1.1", done.stdout, done.stderr)
         self.assertNotIn("/children", self.read("trace"))
 

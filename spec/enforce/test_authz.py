@@ -145,7 +145,7 @@ class Authz(Serving):
                             "events {{ worker_connections 64; }}\nhttp {{ access_log off; client_body_temp_path {0}/b;\n"
                             "proxy_temp_path {0}/p; fastcgi_temp_path {0}/f; uwsgi_temp_path {0}/u; scgi_temp_path {0}/s;\n"
                             "{1} }}\n".format(self.tmp, text))
-        self._kept(subprocess.Popen([need("nginx"), "-p", self.tmp, "-c", config], preexec_fn=self.preexec(),
+        self._kept(subprocess.Popen(self.as_user([need("nginx"), "-p", self.tmp, "-c", config]),
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
 
         def answers():

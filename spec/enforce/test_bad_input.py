@@ -408,8 +408,7 @@ class Commands(BadInput):
                 "env = [b'nosign', b'=noname', b'', b'X=1', b'X=2', b'PATH=/usr/bin:/bin']\n"
                 "array = lambda list: (ctypes.c_char_p * (len(list) + 1))(*list, None)\n"
                 "libc.execve(args[0], array(args), array(env))")
-        got = subprocess.run(["/usr/bin/python3", "-c", code, BINARY, "run", self.policy(WORK), "--", "echo", "ran"],
-                             cwd=self.w, preexec_fn=self.preexec(), capture_output=True, timeout=20)
+        got = self.on_host(["/usr/bin/python3", "-c", code, BINARY, "run", self.policy(WORK), "--", "echo", "ran"], timeout=20)
         self.assertEqual((0, b"ran\n"), (got.returncode, got.stdout), got.stderr)
 
 
@@ -417,8 +416,7 @@ class Surroundings(BadInput):
     def within(self, make, command, policy=None):
         """Runs srt-lua where the shell script `make` has put itself."""
         policy = policy or self.policy(WORK)
-        return subprocess.run(["sh", "-c", make + '; exec "$@"', "sh", BINARY, "run", policy, "--", *command], cwd=self.w,
-                              env=self.environment(), preexec_fn=self.preexec(), capture_output=True, timeout=30)
+        return self.on_host(["sh", "-c", make + '; exec "$@"', "sh", BINARY, "run", policy, "--", *command], timeout=30)
 
     @as_everyone
     def test_a_deleted_working_directory(self):
@@ -517,8 +515,8 @@ class Surroundings(BadInput):
     @as_everyone
     def test_nothing_runs_without_the_sandbox(self):
         """Whatever fails, the command does not run unprotected."""
-        got = subprocess.run([BINARY, "run", self.policy("{}"), "--", "/bin/touch", self.path("w/escaped")], cwd=self.w,
-                             env={"PATH": "/nonexistent"}, preexec_fn=self.preexec(), capture_output=True, timeout=20)
+        got = subprocess.run(self.as_user([BINARY, "run", self.policy("{}"), "--", "/bin/touch", self.path("w/escaped")]),
+                             cwd=self.w, env={"PATH": "/nonexistent"}, capture_output=True, timeout=20)
         self.assertNotEqual(0, got.returncode)
         self.assertFalse(os.path.exists(self.path("w/escaped")))
 

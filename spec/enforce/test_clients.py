@@ -171,9 +171,7 @@ for url in sys.argv[1:]:
 
     @as_everyone
     def test_java(self):
-        need("java")
-        self.write("w/Get.java", GET_JAVA)
-        java = "java -Xshare:auto -XX:TieredStopAtLevel=1 Get.java "
+        java = self.java("Get", GET_JAVA) + " "
         hello = "old 200 hello from the site\nnew 200 hello from the site"
         with self.site() as site:
             got = self.inside(java + "%s/hello http://denied.test/" % site.url, env={"JAVA_TOOL_OPTIONS": "-Da.b=c"})

@@ -5,7 +5,6 @@ import os
 import pathlib
 import pty
 import shutil
-import subprocess
 
 import lib
 import restrict
@@ -19,9 +18,7 @@ class Doctor(lib.Case):
         """doctor's findings by name; its status must be that of a run in the same place. enforced: None for either."""
         ran = {}
         for what in (["doctor", "--json"], ["run", self.policy("{}"), "--", BINARY, "--version"]):
-            done = subprocess.run([*around, BINARY, *what], cwd=self.w, env=self.environment(env), capture_output=True,
-                                  preexec_fn=self.preexec(preexec), timeout=60, text=True, check=False)
-            ran[what[0]] = done
+            ran[what[0]] = self.on_host([*around, BINARY, *what], env, preexec, timeout=60, text=True)
         data = json.loads(ran["doctor"].stdout)
         self.assertEqual("", ran["doctor"].stderr)
         worked = ran["run"].returncode == 0
@@ -101,8 +98,7 @@ class Doctor(lib.Case):
     TRIES = "echo in >f; cat f; echo no >../x; mkdir .git .git/hooks; cat /proc/self/uid_map | wc -l; echo done"
 
     def run_around(self, around, landlock):
-        done = subprocess.run([*around, BINARY, "run", self.policy(self.WEAKER), "--", "sh", "-c", self.TRIES], cwd=self.w,
-                              env=self.environment(), preexec_fn=self.preexec(), capture_output=True, timeout=60, text=True)
+        done = self.on_host([*around, BINARY, "run", self.policy(self.WEAKER), "--", "sh", "-c", self.TRIES], timeout=60, text=True)
         self.assertEqual((0, "in\n", "done\n"), (done.returncode, done.stdout[:3], done.stdout[-5:]), done)
         self.assertEqual(landlock, "the backend is landlock" in done.stderr, done)
         self.assertFalse(os.path.exists(self.path("x")))
@@ -157,7 +153,7 @@ class Doctor(lib.Case):
         for ids in ([], [lib.need("setpriv"), "--reuid", str(lib.ORDINARY), "--clear-groups"]):
             self.user = "user" if ids else "root"
             self.fresh()
-            # preexec would give up what mount takes.
+            # The user would have given up what mount takes.
             user, self.user = self.user, "root"
             found = self.examined(None, None, None, [*around, *ids])
             self.user = user

@@ -120,7 +120,7 @@ class Landlock(Case):
 
     @as_everyone
     def test_signals_and_ids(self):
-        outside = subprocess.Popen(["sleep", "30"], preexec_fn=self.preexec())
+        outside = subprocess.Popen(self.as_user(["sleep", "30"]))
         try:
             got = self.probe("kill {0} 0 kill {0} 9 kill -1 0 socketpair dgram unshare user clone user".format(outside.pid),
                              "{ %s }" % LANDLOCK)
@@ -202,9 +202,7 @@ class Landlock(Case):
             path = self.policy('{ enableWeakerNestedSandbox = true, filesystem = { allowWrite = { "." } }, '
                                'network = { allowedDomains = { "%s:%d" } } }' % (ADDRESS, origin.port))
             script = "echo hi >f; cat f; echo no >%s/x; curl -sS %s/" % (self.home, origin.url)
-            done = subprocess.run([CONTAINER, BINARY, "run", path, "--", "sh", "-c", script], cwd=self.w,
-                                  env=self.environment(), preexec_fn=self.preexec(), capture_output=True, text=True,
-                                  timeout=60)
+            done = self.on_host([CONTAINER, BINARY, "run", path, "--", "sh", "-c", script], text=True, timeout=60)
             self.assertEqual("hi\nhello from /\n", done.stdout, done.stderr)
             self.assertIn("the backend is landlock", done.stderr)
             self.assertNotIn("x", os.listdir(self.home))

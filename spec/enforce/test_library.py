@@ -94,8 +94,8 @@ class Library(Running):
 
     @as_everyone
     def test_the_interface(self):
-        process = self._kept(subprocess.Popen([os.path.join(PUBLIC, "client"), BINARY], cwd=self.w,
-                                              env=self.example_environment(), preexec_fn=self.preexec(),
+        process = self._kept(subprocess.Popen(self.as_user([os.path.join(PUBLIC, "client"), BINARY]), cwd=self.w,
+                                              env=self.example_environment(),
                                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         out = b""
         while b"\nsocket " not in out and (line := process.stdout.readline()):
@@ -132,8 +132,8 @@ class Library(Running):
         self.assertEqual(b"stuck: 1, none left\n", out)
 
     def example(self, argv, **more):
-        done = subprocess.run([*argv, "echo hello >note; cat note", "touch ../home/x; exit 4"], cwd=self.w,
-                              env=self.example_environment(**more), preexec_fn=self.preexec(), capture_output=True, timeout=120)
+        done = subprocess.run(self.as_user([*argv, "echo hello >note; cat note", "touch ../home/x; exit 4"]), cwd=self.w,
+                              env=self.example_environment(**more), capture_output=True, timeout=120)
         out = done.stdout.decode()
         self.assertEqual(0, done.returncode, out + done.stderr.decode())
         self.assertIn("hello\n", out)

@@ -61,8 +61,8 @@ class Live(Running):
             os.symlink(BINARY, self.path(name))
         client = self.write("client.py", CLIENT)
         self.process = self._kept(subprocess.Popen(
-            [self.path(name), *words, "/usr/bin/python3", client], cwd=self.w, env=self.environment(),
-            preexec_fn=self.preexec(), pass_fds=keep, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            self.as_user([self.path(name), *words, "/usr/bin/python3", client]), cwd=self.w, env=self.environment(),
+            pass_fds=keep, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE))
 
     def tell(self, *words):

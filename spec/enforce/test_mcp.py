@@ -41,7 +41,8 @@ class Mcp(Case):
 
     def client(self, settings):
         self.write("home/.srt-settings.json", json.dumps(settings))
-        return McpClient(self.server(), cwd=self.w, env=self.environment(), preexec_fn=self.preexec())
+        server = self.server()
+        return McpClient(self.as_user([server["command"], *server["args"]]), cwd=self.w, env=self.environment())
 
     @as_everyone
     def test_filesystem_server(self):

@@ -27,7 +27,7 @@ class Clients(Case):
         """Large ones need not be there, even where everything must work."""
         path = shutil.which(name, path=PATH)
         # What is below a private folder is not the ordinary user's.
-        if not path or self.user == "user" and subprocess.run(["test", "-x", path], preexec_fn=self.preexec(), check=False).returncode:
+        if not path or self.user == "user" and self.on_host(["test", "-x", path]).returncode:
             skip("%s is not installed for %s" % (name, self.user), allowed=True)
         return path
 

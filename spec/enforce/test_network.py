@@ -201,8 +201,8 @@ print(t.getresponse().read())"""
     @as_everyone
     def test_many_at_once(self):
         with Origin() as origin:
-            got = self.run_sh("seq 200 | xargs -P 50 -I{} curl -s --max-time 60 -o /dev/null -w '%%{http_code}\\n' %s/{}"
-                              % origin.url, self.policy_for(origin), timeout=120)
+            got = self.run_sh("seq 50 | xargs -P 50 -I{} curl -s --max-time 60 -H 'Connection: close' -o /dev/null"
+                              " -w '%%{http_code}\\n' '%s/{}/[1-4]'" % origin.url, self.policy_for(origin), timeout=120)
             self.assertEqual(["200"] * 200, got.out.split(), got.err)
 
     @as_everyone
@@ -267,7 +267,7 @@ class Decisions(Network):
             for options, host in (("", "other.test:80"), ("-p ", "git.test:22")):
                 begin = ["-s", policy] if like_srt else ["run", policy]
                 words = [self.path(name), *begin, "--", "curl", "-sv", *options.split(), "http://%s/" % host]
-                got = subprocess.run(words, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(), capture_output=True)
+                got = self.on_host(words)
                 self.assertEqual(like_srt, b"X-Proxy-Error: blocked-by-allowlist" in got.stderr, got)
                 self.assertIn(b"403 ", got.stderr)
                 lines = got.stdout.decode().splitlines()

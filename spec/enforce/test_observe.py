@@ -316,11 +316,10 @@ class Refused(Observed):
         if os.uname().machine != "x86_64":
             skip("numbers of x86-64", allowed=True)
         for mode, wanted in ((None, 0), ("writes", 125)):
-            process = subprocess.run(
+            process = self.on_host(
                 ["python3", "-c", outer, BINARY, "run", self.policy(policy(mode)), "--", "sh", "-c",
                  "python3 -c 'import socket\ntry: socket.socket(1, 1)\nexcept PermissionError: print(\"refused\")'; : >new"],
-                cwd=self.w, env=self.environment(), preexec_fn=self.preexec(), capture_output=True, timeout=60,
-                stdin=subprocess.DEVNULL)
+                timeout=60, stdin=subprocess.DEVNULL)
             self.assertEqual(wanted, process.returncode, process)
             self.assertEqual(b"" if wanted else b"refused\n", process.stdout, process)
             if wanted:

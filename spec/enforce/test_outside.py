@@ -13,7 +13,7 @@ class Outside(Case):
 
     @as_everyone
     def test_everyone_is_only_everyone_inside(self):
-        victim = subprocess.Popen(["sleep", "300"], preexec_fn=self.preexec(os.setsid))
+        victim = subprocess.Popen(self.as_user(["sleep", "300"]), start_new_session=True)
         try:
             got = self.run_srt(["/usr/bin/python3", "-c", """import os, signal, time
 child = os.fork()
@@ -55,7 +55,7 @@ print("end", ctypes.get_errno())"""
 
     @as_everyone
     def test_signals(self):
-        victim = subprocess.Popen(["sleep", "300"], preexec_fn=self.preexec(os.setsid))
+        victim = subprocess.Popen(self.as_user(["sleep", "300"]), start_new_session=True)
         try:
             got = self.run_sh("kill -9 %d; kill -9 -%d; kill -9 -1; echo end" % (victim.pid, victim.pid), "{}")
             self.assertIsNone(victim.poll(), got)
@@ -67,8 +67,7 @@ print("end", ctypes.get_errno())"""
     def test_the_callers_process_group(self):
         """kill(0) reaches the caller's group where nothing holds it."""
         script = "sleep 300 & '%s' run '%s' -- sh -c 'kill -9 0' ; sleep 0.2; kill -0 $! && echo peer lives; kill $!"
-        done = subprocess.run(["sh", "-c", script % (BINARY, self.policy("{}"))], cwd=self.w, env=self.environment(),
-                              preexec_fn=self.preexec(os.setsid), capture_output=True, timeout=30)
+        done = self.on_host(["sh", "-c", script % (BINARY, self.policy("{}"))], start_new_session=True, timeout=30)
         self.assertEqual(b"peer lives\n", done.stdout, done)
 
     @as_everyone

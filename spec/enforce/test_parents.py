@@ -253,8 +253,7 @@ class Tinyproxy(Parents):
         self.addCleanup(origin.shutdown)
         config = self.write("tiny.conf", "Port %d\nListen %s\nBasicAuth user secret\nConnectPort %d\nTimeout 20\nMaxClients 10\n"
                             % (port, ADDRESS, origin.server_address[1]))
-        server = subprocess.Popen([tinyproxy, "-d", "-c", config], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                  preexec_fn=self.preexec())
+        server = subprocess.Popen(self.as_user([tinyproxy, "-d", "-c", config]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
         with socket.socket() as probe:

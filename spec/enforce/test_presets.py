@@ -130,7 +130,7 @@ class Sockets(Case):
         need("git"), need("ssh-agent"), need("ssh-add"), need("curl")
         test_connect.GitOverSsh.repository(self)
         agent, engine = self.path("agent.sock"), self.path("docker.sock")
-        process = subprocess.Popen(["ssh-agent", "-D", "-a", agent], stdout=subprocess.DEVNULL, preexec_fn=self.preexec())
+        process = subprocess.Popen(self.as_user(["ssh-agent", "-D", "-a", agent]), stdout=subprocess.DEVNULL)
         self.addCleanup(process.wait)
         self.addCleanup(process.terminate)
         until(lambda: os.path.exists(agent))

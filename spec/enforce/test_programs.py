@@ -165,10 +165,9 @@ if (!isMainThread) parentPort.postMessage('worker'); else {
         name = "srt-enforce-%d-%s" % (os.getpid(), self.user)
         command = "%s run %s -- bash --norc -i" % (BINARY, self.policy(WORK))
         socket = self.path("tmux.sock")
-        run = {"env": self.environment({"TERM": "screen"}), "preexec_fn": self.preexec(), "cwd": self.w}
 
         def tell(*words):
-            return subprocess.run([tmux, "-S", socket, *words], capture_output=True, text=True, **run)
+            return self.on_host([tmux, "-S", socket, *words], {"TERM": "screen"}, text=True)
 
         started = tell("-f", "/dev/null", "new-session", "-d", "-s", name, "-x", "100", "-y", "30", command)
         self.assertEqual(0, started.returncode, started.stderr)

@@ -31,10 +31,10 @@ class Protected(Case):
 class Missing(Protected):
     @as_everyone
     def test_none_can_be_made(self):
-        for name in NAMES + [".claude"]:
-            self.refused(["creat " + name, "mkdir " + name, "rename control " + name, "symlink /etc/passwd " + name,
-                          "rename %s away" % name, "rmdir " + name, "mkdir %s/x" % name, "chmod " + name])
-            self.assertEqual([], os.listdir(self.w), name)
+        self.refused([operation.replace("NAME", name) for name in NAMES + [".claude"] for operation in (
+            "creat NAME", "mkdir NAME", "rename control NAME", "symlink /etc/passwd NAME", "rename NAME away", "rmdir NAME",
+            "mkdir NAME/x", "chmod NAME")])
+        self.assertEqual([], os.listdir(self.w))
 
     @as_everyone
     def test_in_parts(self):
@@ -73,16 +73,18 @@ class Missing(Protected):
 class Existing(Protected):
     @as_everyone
     def test_files_and_folders(self):
-        for name in (".bashrc", ".envrc", ".mcp.json", ".gitmodules", "a/.profile", "a/b/.zshrc"):
+        files = (".bashrc", ".envrc", ".mcp.json", ".gitmodules", "a/.profile", "a/b/.zshrc")
+        folders = (".vscode", "a/.idea", ".claude/commands", "a/b/.husky")
+        there = [*files, *(name + "/f" for name in folders)]
+        for name in there:
             self.write("w/" + name, "old")
-            self.refused(["write " + name, "append " + name, "trunc " + name, "unlink " + name, "rename %s x" % name,
-                          "rename control " + name, "chmod " + name, "link %s x" % name])
+        self.refused(["%s %s" % (operation, name) for name in files for operation in (
+            "write", "append", "trunc", "unlink", "rename control", "chmod")]
+                     + ["%s %s x" % (operation, name) for name in files for operation in ("rename", "link")]
+                     + [operation % name for name in folders for operation in (
+                         "write %s/f", "creat %s/n", "unlink %s/f", "rename %s x", "mkdir %s/d")])
+        for name in there:
             self.assertEqual("old", self.read("w/" + name))
-        for name in (".vscode", "a/.idea", ".claude/commands", "a/b/.husky"):
-            self.write("w/%s/f" % name, "old")
-            self.refused(["write %s/f" % name, "creat %s/n" % name, "unlink %s/f" % name, "rename %s x" % name,
-                          "mkdir %s/d" % name])
-            self.assertEqual("old", self.read("w/%s/f" % name))
 
     @as_everyone
     def test_depth(self):

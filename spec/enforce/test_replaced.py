@@ -22,8 +22,8 @@ class Replaced(Case):
             process.stderr.close()
             self.assertEqual(0, process.wait(20), self.err)
 
-    def holds(self, policy, before, replace, attempts, named, env=None):
-        """Each attempt fails before, and again soon after the host replaced what the policy protects."""
+    def holds(self, policy, before, replace, attempts, named, env=None, then="true"):
+        """Each attempt fails before, and again soon after the host replaced what the policy protects, and did `then`."""
         self.sh(before)
         with self.inside(policy, env) as inside:
             for attempt in attempts:
@@ -32,6 +32,7 @@ class Replaced(Case):
                 self.sh(replace)
                 for attempt in attempts:
                     self.assertTrue(until(lambda a=attempt: not inside.can(a), 5), "open: " + attempt)
+                self.sh(then)
                 for attempt in attempts * 5:
                     self.assertFalse(inside.can(attempt), "open again: " + attempt)
         self.assertRegex(self.err, r"warning: \S*%s was .* from outside" % re.escape(named))
@@ -44,12 +45,12 @@ class Replaced(Case):
     @as_everyone
     def test_a_read_only_file_by_rename(self):
         self.holds(self.deny(denyWrite=["f"]), "echo a >f", "echo b >new; mv new f",
-                   ["echo w >f", "rm f", "mv f g"], "/w/f")
+                   ["echo w >f", "rm f", "mv f g"], "/w/f", then="echo b >f")
         self.assertEqual("b\n", self.read("w/f"))
 
     @as_everyone
     def test_a_read_only_file_that_is_removed_and_made_again(self):
-        self.holds(self.deny(denyWrite=["f"]), "echo a >f", "rm f; echo b >f", ["echo w >>f"], "/w/f")
+        self.holds(self.deny(denyWrite=["f"]), "echo a >f", "rm f; echo b >f", ["echo w >>f"], "/w/f", then="echo b >f")
         self.assertEqual("b\n", self.read("w/f"))
 
     @as_everyone

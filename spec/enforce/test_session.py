@@ -69,8 +69,7 @@ class Session(Sessions):
             # What the policy denies stays so, and a command's own list denies too. The first is allowed, but as in srt
             # an address of a command's list opens no loopback.
             for command in (made["argv"], ["sh", "-c", made["shell"]]):
-                done = subprocess.run(command, cwd=self.w, env=self.environment(), preexec_fn=self.preexec(),
-                                      capture_output=True, timeout=60)
+                done = self.on_host(command, timeout=60)
                 self.assertEqual(b"403 403 403 /bin/sh it's\n", done.stdout, done)
             found = say(op="violations", id="W", text="as it was asked")["violations"]
             self.assertEqual({("address", 8), ("connect", 9), ("connect", 2)},

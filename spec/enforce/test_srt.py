@@ -37,8 +37,7 @@ class Srt(Case):
             os.symlink(BINARY, self.path("srt"))
         if settings is not None:
             self.write("home/.srt-settings.json", settings if isinstance(settings, str) else json.dumps(settings))
-        done = subprocess.run([self.path("srt"), *words], cwd=self.w, env=self.environment(env), capture_output=True,
-                              preexec_fn=self.preexec(), stdin=subprocess.DEVNULL, timeout=60)
+        done = self.on_host([self.path("srt"), *words], env, stdin=subprocess.DEVNULL, timeout=60)
         return Result(done.returncode, done.stdout, done.stderr)
 
     @as_everyone

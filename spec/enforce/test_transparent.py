@@ -377,20 +377,14 @@ class Programs(Transparent):
 
     @as_everyone
     def test_java(self):
-        need("java")
-        self.write("w/Get.java", """import java.net.*;
+        java = self.java("Get", """import java.net.*;
             class Get { public static void main(String[] a) throws Exception {
               try (Socket s = new Socket("up.test", 7777)) {
                 System.out.print(new String(s.getInputStream().readNBytes(10)));
                 System.out.println(s.getInetAddress().getHostName() + " " + s.getPort()); }
               System.out.print(new String(new URL("http://up.test/j").openStream().readAllBytes()));
               try { new Socket("evil.test", 80); } catch (UnknownHostException e) { System.out.println("unknown"); } } }""")
-        if subprocess.run(["javac", "-version"], capture_output=True).returncode == 0:
-            self.sh("javac Get.java")
-            command = "java -cp . Get"
-        else:
-            command = "java Get.java"
-        got = self.check(BARE + command, "port 7777\nup.test 7777\nGET /j HTTP/1.1\nunknown\n", timeout=120,
+        got = self.check(BARE + java, "port 7777\nup.test 7777\nGET /j HTTP/1.1\nunknown\n", timeout=120,
                          options=("--report", "none"))
         self.assertEqual("", got.err)
 

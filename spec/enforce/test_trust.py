@@ -169,8 +169,10 @@ class Clients(Base):
     @as_everyone
     def test_pip(self):
         """pip has roots of its own; a page without packages is what it gets to see."""
-        self.sh("%s -m venv venv" % PYTHON)
-        got = self.inside("venv/bin/pip download --disable-pip-version-check --retries 0 -i %s tiny" % ORIGIN.url)
+        # As ensurepip would, but for the compiling of all of it.
+        self.sh("%s -m venv --without-pip venv; for whl in /usr/share/python-wheels/pip-*.whl /usr/lib/python3*/ensurepip/_bundled/"
+                "pip-*.whl; do [ ! -e $whl ] || break; done; %s -m zipfile -e $whl venv/lib/python3*/site-packages" % (PYTHON, PYTHON))
+        got = self.inside("venv/bin/python -m pip download --disable-pip-version-check --retries 0 -i %s tiny" % ORIGIN.url)
         self.assertNotIn("SSL", got.err, got)
         self.assertIn("No matching distribution", got.err, got)
 
@@ -185,14 +187,13 @@ class Clients(Base):
 
     @as_everyone
     def test_java(self):
-        self.write("w/Get.java", JAVA)
-        java = need("java")
-        self.good("%s Get.java %s" % (java, ORIGIN.url))
-        self.good("%s Get.java %s" % (java, ORIGIN.url), env={"JAVA_TOOL_OPTIONS": "-Djavax.net.ssl.trustStore=/none "
-                                                              "-Djavax.net.ssl.trustStorePassword=other"})
+        java = self.java("Get", JAVA)
+        self.good("%s %s" % (java, ORIGIN.url))
+        self.good("%s %s" % (java, ORIGIN.url), env={"JAVA_TOOL_OPTIONS": "-Djavax.net.ssl.trustStore=/none "
+                                                     "-Djavax.net.ssl.trustStorePassword=other"})
         if os.path.exists(CACERTS):
-            self.good("proxy=${https_proxy#http://}; unset JAVA_TOOL_OPTIONS; %s -Dhttps.proxyHost=${proxy%%:*} "
-                      "-Dhttps.proxyPort=${proxy#*:} -Dhttp.nonProxyHosts= Get.java %s" % (java, ORIGIN.url))
+            given = "java -Dhttps.proxyHost=${proxy%:*} -Dhttps.proxyPort=${proxy#*:} -Dhttp.nonProxyHosts="
+            self.good("proxy=${https_proxy#http://}; unset JAVA_TOOL_OPTIONS; %s %s" % (java.replace("java", given, 1), ORIGIN.url))
 
 
 class Bundle(Base):
@@ -228,13 +229,13 @@ class Bundle(Base):
     @as_everyone
     def test_java_reads_the_store(self):
         """With the usual password, which checks it, and without one."""
-        java = need("java")
-        shutil.copy(os.path.join(os.path.dirname(__file__), "../certs/Chain.java"), self.path("w/Chain.java"))
+        with open(os.path.join(os.path.dirname(__file__), "../certs/Chain.java"), encoding="utf-8") as source:
+            java = self.java("Chain", source.read())
         for password in ("changeit", "-"):
-            got = self.inside("grep -c BEGIN %s; %s Chain.java store %s %s | head -1" % (BUNDLE, java, STORE, password))
+            got = self.inside("grep -c BEGIN %s; %s store %s %s | head -1" % (BUNDLE, java, STORE, password))
             count, entries = got.out.split()
             self.assertEqual(count, entries, got)
-        got = self.inside("%s Chain.java store %s wrong" % (java, STORE))
+        got = self.inside("%s store %s wrong" % (java, STORE))
         self.assertNotEqual(0, got.code)
 
     @as_everyone

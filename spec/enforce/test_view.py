@@ -74,9 +74,8 @@ class Log(View):
     def browsed(self, url):
         """What a browser has made of a page."""
         profile = os.path.join(self.tmp, "browser")
-        done = subprocess.run(["chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                               "--user-data-dir=" + profile, "--dump-dom", "--virtual-time-budget=3000", url],
-                              env=self.environment(), cwd=self.w, preexec_fn=self.preexec(), capture_output=True, timeout=120)
+        done = self.on_host(["chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                             "--user-data-dir=" + profile, "--dump-dom", "--virtual-time-budget=3000", url], timeout=120)
         shutil.rmtree(profile, ignore_errors=True)
         text = done.stdout.decode()
         self.assertIn('id="events"', text, done)
@@ -190,7 +189,7 @@ class Manners(View):
             terminal.ended()
             self.assertEqual(coloured, b"\x1b[" in terminal.seen, terminal.seen[-3000:])
             self.assertIn(b"unknown option --no-such-option", terminal.seen)
-        done = subprocess.run(["sh", "-c", script], env=self.environment({"TERM": "xterm"}), cwd=self.w, preexec_fn=self.preexec(), capture_output=True)
+        done = self.on_host(["sh", "-c", script], {"TERM": "xterm"})
         self.assertNotIn(b"\x1b", done.stdout + done.stderr)
         self.assertIn(b"denied: one attempt", done.stderr)
 
