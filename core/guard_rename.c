@@ -51,12 +51,14 @@ static int keep(const struct area *area, const struct guard_place *from,
 static int leave_apart(struct guard *guard, const struct guard_place *from,
 		       const struct guard_place *to)
 {
-	if (guard_may(guard, from) != guard_may(guard, to) &&
-	    !guard_place_special(from) && !guard_place_special(to))
-		return -EXDEV;
-	return guard_may(guard, from)
-		       ? guard_pass(guard, WATCH_CREATE, to->real)
-		       : guard_pass(guard, WATCH_DELETE, from->real);
+	bool may = guard_may(guard, from);
+
+	guard_tell(guard, may ? WATCH_CREATE : WATCH_DELETE,
+		   may ? to->real : from->real);
+	return may != guard_may(guard, to) && !guard_place_special(from) &&
+			       !guard_place_special(to)
+		       ? -EXDEV
+		       : guard_leave(guard);
 }
 
 int guard_rename(struct guard *guard, const struct guard_place *from,
