@@ -113,8 +113,8 @@ end
 
 function Landlocked:bars_move(got, from, to) return self:barred(got, self.guard:move(from, to)) end
 
--- What lies within something denied and is allowed again, is the kernel's to name. Between that and what the agent names
--- nothing can be moved; nor does Landlock let a move open anything more.
+-- What is allowed again within something denied, is the kernel's to name. Between that and what the agent names nothing
+-- can be moved; nor does Landlock let a move open anything more.
 function Landlocked:apart(from, to, type)
   local near, far = paths.parent(from), paths.parent(to)
   local served, other = self:serves(from), self:serves(to)
