@@ -30,6 +30,14 @@ static bool is_in(const struct area *area, const char *path, bool top_too)
 	return false;
 }
 
+bool area_covers(const struct area *area, const char *path)
+{
+	for (size_t i = 0; i < area->table->top_count; i++)
+		if (path_below(path, area->table->tops[i]))
+			return true;
+	return false;
+}
+
 bool area_has(const struct area *area, const char *path)
 {
 	return is_in(area, path, false);

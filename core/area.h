@@ -31,6 +31,9 @@ int area_open(const struct area_table *table, const struct guard_rules *rules,
  */
 bool area_has(const struct area *area, const char *path);
 
+/** area_covers() - does a path lie in it, whether denied there or not? */
+bool area_covers(const struct area *area, const char *path);
+
 /** area_lists() - may a folder be listed? A top may, too. */
 bool area_lists(const struct area *area, const char *path);
 

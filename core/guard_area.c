@@ -89,6 +89,15 @@ bool guard_may_file(const struct guard *guard, int fd)
 		area_has(guard->area, real));
 }
 
+int guard_keep_out(struct guard *guard, int fd, const struct guard_place *place)
+{
+	char real[PATH_MAX];
+
+	if (guard_real_path(fd, real) >= 0 && area_covers(guard->area, real))
+		return guard_pass(guard, WATCH_CREATE, place->real);
+	return -EXDEV;
+}
+
 bool guard_may_change(const struct guard *guard, int fd)
 {
 	char real[PATH_MAX];

@@ -219,9 +219,8 @@ static int do_link(struct guard *guard, struct call *call)
 		return error;
 	if (!guard_may(guard, new))
 		return guard_pass(guard, WATCH_CREATE, new->real);
-	/* Nothing is led into the area; as from another mount. */
 	if (!guard_may_file(guard, fd))
-		return -EXDEV;
+		return guard_keep_out(guard, fd, new);
 	error = refuse(guard, new, S_ISLNK(st.st_mode));
 	if (error)
 		return error;

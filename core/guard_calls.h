@@ -94,6 +94,15 @@ int guard_truncate(struct guard *guard, int base, struct guard_place *place,
 bool guard_may_file(const struct guard *guard, int fd);
 
 /**
+ * guard_keep_out() - answers that a file gets no name in the area
+ * @place: the name
+ * Return: -EXDEV, as from another mount; or GUARD_ANSWERED: of what is denied
+ * in the area the kernel says so.
+ */
+int guard_keep_out(struct guard *guard, int fd,
+		   const struct guard_place *place);
+
+/**
  * guard_may_change() - may modes, owners, times and attributes be changed?
  *
  * As guard_may_file(), and besides of the tops themselves, and of all that the

@@ -46,16 +46,18 @@ static int keep(const struct area *area, const struct guard_place *from,
 
 /*
  * The command's own layer would not let it be moved in or out either, but say
- * so as if it might not be copied.
+ * so as if it might not be copied. What is denied in the area is not apart.
  */
 static int leave_apart(struct guard *guard, const struct guard_place *from,
 		       const struct guard_place *to)
 {
-	bool may = guard_may(guard, from);
+	bool leaves = guard_may(guard, from);
+	const struct guard_place *other = leaves ? to : from;
 
-	guard_tell(guard, may ? WATCH_CREATE : WATCH_DELETE,
-		   may ? to->real : from->real);
-	return may != guard_may(guard, to) && !guard_place_special(from) &&
+	guard_tell(guard, leaves ? WATCH_CREATE : WATCH_DELETE, other->real);
+	return (leaves || guard_may(guard, to)) &&
+			       !area_covers(guard->area, other->real) &&
+			       !guard_place_special(from) &&
 			       !guard_place_special(to)
 		       ? -EXDEV
 		       : guard_leave(guard);
