@@ -214,6 +214,7 @@ static void ask(struct srtlua_session *session, const json_t *message)
 		NULL);
 }
 
+/* @message is taken over: it is the waiting thread's alone, or nobody's. */
 static void take(struct srtlua_session *session, json_t *message)
 {
 	uint64_t seq =
@@ -222,14 +223,19 @@ static void take(struct srtlua_session *session, json_t *message)
 
 	if (!strcmp(text_of(message, "event"), "ask")) {
 		ask(session, message);
+		json_decref(message);
 		return;
 	}
 	pthread_mutex_lock(&session->lock);
 	LIST_FOREACH(one, &session->waiting, link)
-	if (one->seq == seq && !one->answer)
-		one->answer = json_incref(message);
+	if (one->seq == seq && !one->answer) {
+		one->answer = message;
+		message = NULL;
+		break;
+	}
 	pthread_cond_broadcast(&session->changed);
 	pthread_mutex_unlock(&session->lock);
+	json_decref(message);
 }
 
 static void *read_lines(void *context)
@@ -246,7 +252,6 @@ static void *read_lines(void *context)
 			break;
 		}
 		take(session, message);
-		json_decref(message);
 	}
 	pthread_mutex_lock(&session->lock);
 	session->gone = true;

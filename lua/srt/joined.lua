@@ -60,7 +60,7 @@ local function report_to(self, server, request)
   local reporter = require("srt.reporting").new(options, self.loaded, server.tell)
   reporter.folder, reporter.debug, reporter.shared = server.folder, self.say, true
   reporter.also = function(v) server:denied(v) end
-  reporter.more, reporter.ask = known and known.more, server:asker()
+  reporter.more, reporter.ask = known and known.more, server.questions:asker()
   return reporter
 end
 
@@ -82,10 +82,9 @@ function joined.new(server, client, request)
   plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = request.publish,
     infos = request.infos }, view, server.version.backend, request.identity)
   if not plan then return nil, message end
-  server.count_commands = server.count_commands + 1
-  local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {}, server = server,
-    client = client, number = server.count_commands }, Joined)
-  view.box = server:box_for(self, view.box)
+  local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {}, asks = server.questions,
+    client = client }, Joined)
+  view.box = self.asks:box(self, view.box)
   if server.say then
     self.say = function(line) server.say(("%s: %s"):format(request.id or request.argv[1], line)) end
   end
@@ -136,6 +135,8 @@ end
 ---@param message {denied: table[]?, tty: boolean?, unreached: integer?} unreached: of sandbox:run
 ---@return string text for standard error
 function Joined:close(message)
+  self.over = true
+  for _, question in pairs(self.questions) do question.done("nobody") end
   if self.watcher then
     self.watcher:close(math.tointeger(message.unreached) or 0)
     self.reporter:missed(self.watcher.lost)
@@ -153,7 +154,7 @@ end
 ---@return string[] held
 ---@return integer cut
 function Joined:update(loaded)
-  return self.live:update(setmetatable({ box = self.server:box_for(self, loaded.box) }, { __index = loaded }))
+  return self.live:update(setmetatable({ box = self.asks:box(self, loaded.box) }, { __index = loaded }))
 end
 
 ---What violations are found by.

@@ -142,8 +142,9 @@ end
 ---{"event":"ask","n":1,"host":…,"port":…}, and says answer. Commands that have joined before are not asked about. With
 ---`policy` it answers the questions of the policy (srt.ask) as well, of all commands.
 function ops.ask(server, client, message)
-  if server.asks and server.asks ~= client then return client:refuse("another client is asked already") end
-  server.asks, client.answers = client, message.policy == true
+  if not server.questions:ask(client, message.policy == true) then
+    return client:refuse("another client is asked already")
+  end
   client:answer { ok = true }
 end
 
@@ -153,13 +154,14 @@ local HOW = { no = true, yes = true, late = true, nobody = true }
 ---What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows; of choices
 ---`choice` is to be one.
 function ops.answer(server, client, message)
-  local question = client.questions[message.n]
+  local command = client.command
+  local question = command and command.questions[message.n]
   if question then
-    client.questions[message.n] = nil
+    command.questions[message.n] = nil
     return question.done(HOW[message.how] and message.how or "nobody", math.tointeger(message.choice))
   end
-  local asked = server.asked[message.n]
-  if not asked or asked.client ~= client then return end
+  local asked = server.questions:of(client, message.n)
+  if not asked then return end
   asked.allow, asked.choice = message.allow == true, message.choice
   if is_text(message.reason) then asked.reason = require("srt.verdict").reason(message.reason) end
   asked.gate:open()
@@ -239,7 +241,6 @@ function ops.ended(server, client, message)
   local command = client.command
   if not command then return server:drop(client) end
   client.command = nil
-  server:unanswered(client)
   client:answer { ok = true, text = command:close(message) }
 end
 

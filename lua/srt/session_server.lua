@@ -73,12 +73,16 @@ local function come(self, client, what, fds)
   task.rouse()
 end
 
+---Calls a function between two turns of the loop.
+---@param fn function
+function Server:later(fn) come(self, nil, fn, {}) end
+
 ---@param fd integer taken over
 ---@param owner boolean? the session ends with it
 ---@return table|nil client
 ---@return string|nil message
 function Server:admit(fd, owner)
-  local client = setmetatable({ server = self, fds = {}, questions = {}, owner = owner }, Client)
+  local client = setmetatable({ server = self, fds = {}, owner = owner }, Client)
   client.lines = require("srt.lines").new(MOST_LINE, function(line)
     if client.over then return end
     if line then return act(self, client, line) end
@@ -130,8 +134,7 @@ function Server:drop(client)
     local ok, why = pcall(client.command.close, client.command, {})
     if not ok then self.tell("internal error: " .. tostring(why)) end
   end
-  if self.asks == client then self.asks = nil end
-  self:unanswered(client)
+  self.questions:leave(client)
   if client.owner then self.over = true end
 end
 
@@ -196,90 +199,6 @@ function Server:reset()
   self.ring, self.kept, self.wraps, self.order = {}, 0, {}, {}
 end
 
--- Asks a client, and waits for its answer; in a coroutine. Nil where there was none in time.
-local function ask(self, client, ms, question)
-  local at = self.count_asked + 1
-  local asked = { client = client, gate = require("srt.c.gate").new(ms) }
-  self.count_asked, self.asked[at] = at, asked
-  question.event, question.n = "ask", at
-  client:tell(question)
-  local opened = asked.gate:wait()
-  self.asked[at] = nil
-  return opened and asked or nil
-end
-
--- Of whoever asked to be asked: what nobody else decides.
-local function ask_host(self, subject)
-  local client = self.asks
-  if not client then return false, "who would have been asked is gone" end
-  local asked = ask(self, client, self.version.loaded.profile.limits.askSeconds * 1000, { host = subject.host,
-    port = subject.port, protocol = subject.protocol, command = subject.command, commandId = subject.commandId })
-  if asked and asked.allow then return true end
-  return false, not asked and "there was no answer in time" or asked.reason or "denied without a reason"
-end
-
--- A policy's own question (srt.ask): for the client that said it answers these, else for the terminal of the command.
-local function ask_user(self, command, question)
-  local client = self.asks
-  if not (client and client.answers) then
-    client = command.client
-    if client.over then return question.done("nobody") end
-    local at = self.count_asked + 1
-    self.count_asked, client.questions[at] = at, question
-    return client:tell { event = "question", n = at, text = question.text, ms = question.ms, yes = question.yes,
-      choices = question.choices }
-  end
-  local choices = {}
-  for word in question.choices:gmatch("%S+") do choices[#choices + 1] = word end
-  require("srt.c.task").start(function()
-    local asked = ask(self, client, question.ms, { text = question.text, default = question.yes or nil,
-      seconds = question.ms / 1000, choices = choices[1] and choices or nil, command = command.reporter.command,
-      commandId = command.id })
-    if not asked then return question.done("late") end
-    local choice = 0
-    for i, word in ipairs(choices) do choice = word == asked.choice and i or choice end
-    question.done(asked.allow and "yes" or asked.allow == nil and "nobody" or "no", choice)
-  end)
-end
-
----Nobody answers any more what a client was asked.
----@param client table
-function Server:unanswered(client)
-  for _, asked in pairs(self.asked) do
-    if asked.client == client then asked.gate:open() end
-  end
-  local questions = client.questions
-  client.questions = {}
-  for _, question in pairs(questions) do question.done("nobody") end
-end
-
----A box of the policy, for the callbacks of one command: what they ask is asked for it.
----@param command table of srt.joined
----@param box userdata
----@return table
-function Server:box_for(command, box)
-  -- One for each box: a call that waits may be the last to have set it.
-  local relay = self.relays[box] or function(who, number, text, ms, yes, choices)
-    local asking = self.commands[who]
-    local function done(how, choice) box:answered(number, how, choice) end
-    if not asking then return done("nobody") end
-    come(self, asking.client, function()
-      ask_user(self, asking, { text = text, ms = ms, yes = yes, choices = choices, done = done })
-    end, {})
-  end
-  self.relays[box], self.commands[command.number] = relay, command
-  return { call = function(_, ...)
-    box:asker(relay, command.number)
-    return box:call(...)
-  end }
-end
-
----Who is asked of what nobody else decides.
----@return nil|fun(subject: table): boolean, string?
-function Server:asker()
-  return self.asks and function(subject) return ask_host(self, subject) end or nil
-end
-
 ---The session is over: what has joined loses its network.
 function Server:close()
   if self.listener then
@@ -296,10 +215,7 @@ end
 function session_server.new(options)
   local self = setmetatable(options, Server)
   self.clients, self.count, self.queue = {}, 0, {}
-  -- Weak: a connection that is gone waits for nothing.
-  self.asked, self.count_asked = setmetatable({}, { __mode = "v" }), 0
-  self.commands, self.relays = setmetatable({}, { __mode = "v" }), setmetatable({}, { __mode = "k" })
-  self.count_commands = 0
+  self.questions = require("srt.session_questions").new(self)
   self:reset()
   return self
 end

@@ -181,7 +181,7 @@ static void opens(void)
 	static char large[3000] = "{\"error\":\"";
 	static const char *const rows[] = { "",
 					    "garbage\n",
-					    READY + 1,
+					    "{\"socket\":\n",
 					    "{\"socket\":\"/s\"}",
 					    "[]\n",
 					    "{\"socket\":7}\n",

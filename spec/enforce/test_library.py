@@ -77,6 +77,14 @@ memory: 0 wrong, many
 children: none
 """
 
+# Closed twice, and used behind that; another one, which was reset, goes on.
+CLOSED = """local s = require "srtlua"
+local closed, open = s.open { lua = "return {}" }, s.open { lua = "return {}" }
+closed:close() closed:close()
+local function how(...) return (select(2, pcall(...)):match("closed")) end
+assert(open:reset() and open:reset())
+print(how(closed.reset, closed), how(closed.wrap, closed, { shell = "x" }), open:run { shell = "exit 3" })"""
+
 
 class Library(Running):
     def setUp(self):
@@ -125,6 +133,10 @@ class Library(Running):
         process.kill()
         process.wait()
         self.assertTrue(until(lambda: not os.path.exists(path) and not os.path.exists("/proc/%d" % session)))
+
+        done = subprocess.run(["lua5.4", "-e", CLOSED], env=self.example_environment(LUA_CPATH=os.path.join(PUBLIC, "?.so")),
+                              cwd=self.w, preexec_fn=self.preexec(), capture_output=True, timeout=60)
+        self.assertEqual((0, b"closed\tclosed\t3\n"), (done.returncode, done.stdout), done.stderr)
 
     @unittest.skipUnless(LONG, "it takes ten seconds")
     def test_one_that_does_not_end(self):

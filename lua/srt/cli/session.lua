@@ -87,7 +87,8 @@ local function load(facts, socket, options, path, given)
   local profile = loaded.profile
   local why = judged(loaded, facts) or require("srt.planning").equip(facts, loaded)
   if why then return nil, why end
-  return { loaded = loaded, options = how, backend = BACKENDS[profile.backend], policy = not given and loaded.policy or nil, warnings = profile.warnings }
+  return { loaded = loaded, options = how, backend = BACKENDS[profile.backend],
+    policy = not given and loaded.policy or nil, warnings = profile.warnings }
 end
 
 local function socket_of(facts, options)
