@@ -140,11 +140,17 @@ local function refusals(options)
   return list
 end
 
--- Flags of what may be a denied write, each a value under a mask. A notified call takes about as long as making a file,
--- so what makes them by the thousand is let be: exclusive creations, as by tar, cp and git. But where nothing may be
--- written these fail, and are what a command that writes begins with: git with its index.lock.
-local WRITING = { { O_RDWR, O_RDWR | O_EXCL }, { O_TRUNC, O_TRUNC | O_EXCL }, { O_WRONLY, O_WRONLY | O_EXCL },
-  { O_CREAT, O_CREAT | O_EXCL } }
+-- Flags of what may be a denied write. A notified call takes as long as making a file, so exclusive creations, by the
+-- thousand in tar, cp and git, are let be; not where nothing may be written, as they are then what git begins with.
+local WRITING = { O_RDWR, O_TRUNC, O_WRONLY, O_CREAT }
+
+-- Opens: all, or those that write, but for some of them.
+local function opens(reads, but, notify)
+  for i, call in ipairs { "open", "openat" } do
+    if reads then notify(call) end
+    for _, flag in ipairs(reads and {} or WRITING) do notify(call, masked(i, flag, flag | but)) end
+  end
+end
 
 -- For reports: what may be a denied write, or with `reads` any open, and what is refused.
 local function observed(list, options, notify)
@@ -154,12 +160,7 @@ local function observed(list, options, notify)
       list[#list + 1] = refusal
     end
   end
-  for i, call in ipairs { "open", "openat" } do
-    if options.reads then notify(call) end
-    for _, flags in ipairs(options.reads and {} or WRITING) do
-      notify(call, masked(i, flags[1], options.exclusive and flags[1] or flags[2]))
-    end
-  end
+  opens(options.reads, options.exclusive and 0 or O_EXCL, notify)
   for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
 end
 
