@@ -120,8 +120,11 @@ local function mounts_of(rules, plan, brief)
           directory = rules.types[path] == "dir" }
         if write and not writes[depth] then writable[#writable + 1] = path end
       end
-      depth = depth + 1
-      tops[depth], reads[depth], writes[depth] = path, read, write
+      local kind = rules.types[path]
+      if kind == "dir" or not kind then -- beneath anything else there is nothing
+        depth = depth + 1
+        tops[depth], reads[depth], writes[depth] = path, read, write
+      end
     end
   end
   plan.mounts, plan.writable = mounts, writable

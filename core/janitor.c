@@ -28,8 +28,8 @@
 /* Far from where programs, libraries and stacks are, for PID 1 in a bubblewrap,
  * which maps it anew: there it has to lie at the same place. */
 #define SHARED_AT ((void *)(UINT64_C(0x30) << 40))
-#define LARGE 65536
-#define POPULATE_WRITE 23 /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
+#define POPULATED (64UL << 10) /* by more than this, room comes at once */
+#define POPULATE_WRITE 23      /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
 
 struct shared *shared_new(void)
 {
@@ -42,6 +42,7 @@ struct shared *shared_new(void)
 		return NULL;
 	shared->size = SHARED_SIZE;
 	shared->used = sizeof(*shared);
+	shared->ready = POPULATED;
 	/* Without it the agent leads no connections, that is all. */
 	shared->plan.redirect.origins = origins_new();
 	return shared;
@@ -53,17 +54,25 @@ void shared_free(struct shared *shared)
 		(void)munmap(shared, shared->size);
 }
 
+/* Page by page it would take far longer. */
+static void populate(struct shared *shared)
+{
+	size_t from = shared->ready, to = shared->used + shared->used / 4;
+
+	to = (to < shared->size ? to : shared->size) & ~(size_t)4095;
+	(void)madvise((char *)shared + from, to - from, POPULATE_WRITE);
+	shared->ready = to;
+}
+
 void *shared_alloc(struct shared *shared, size_t size)
 {
-	size_t at = (shared->used + 15) & ~(size_t)15;
+	size_t at = (shared->used + 7) & ~(size_t)7;
 
 	if (size > shared->size || at > shared->size - size)
 		return NULL;
 	shared->used = at + size;
-	/* Page by page it would take far longer. */
-	if (size >= LARGE)
-		(void)madvise((char *)shared + (at & ~(size_t)4095), size,
-			      POPULATE_WRITE);
+	if (shared->used > shared->ready)
+		populate(shared);
 	return (char *)shared + at;
 }
 

@@ -18,7 +18,8 @@
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_GO
- * @size, @used: bytes, this header included
+ * @size, @used, @ready: bytes, this header included; those before @ready are
+ *	there, or come as they are touched
  */
 struct shared {
 	struct plan plan;
@@ -27,6 +28,7 @@ struct shared {
 	pid_t init;
 	size_t size;
 	size_t used;
+	size_t ready;
 };
 
 /**

@@ -212,7 +212,7 @@ static int mask_step(int masks, const struct plan *plan, size_t index)
 	if (step->kind != MOUNT_CONTENT)
 		return 0;
 	mounts_cover(plan, index, false, name);
-	return mask_file(masks, name, &step->content, plan);
+	return mask_file(masks, name, step->content, plan);
 }
 
 int mounts_fill(int masks, const struct plan *plan)

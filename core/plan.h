@@ -57,26 +57,34 @@ struct mount_slot {
 
 /**
  * struct mount_step - one step; every path is absolute, real and free of links
- * @source: MOUNT_BIND: path in the host's tree
+ *
+ * Small, since each process touches all of them, and there may be thousands.
  * @target: path in the new root; must exist there
  * @directory: what @target is; MOUNT_MASK takes the like
  * @read_only: MOUNT_BIND
+ * @source: MOUNT_BIND: path in the host's tree
  * @device: MOUNT_BIND by bubblewrap: what @source was (bwrap_note())
  * @inode: likewise
  * @slots: MOUNT_SCAFFOLD
  * @content: MOUNT_CONTENT; the target is a file
  */
 struct mount_step {
-	enum mount_kind kind;
-	const char *source;
 	const char *target;
+	enum mount_kind kind;
 	bool directory;
 	bool read_only;
-	uint64_t device;
-	uint64_t inode;
-	struct mount_slot *slots;
-	size_t slot_count;
-	struct mount_content content;
+	union {
+		struct {
+			const char *source;
+			uint64_t device;
+			uint64_t inode;
+		};
+		struct {
+			struct mount_slot *slots;
+			size_t slot_count;
+		};
+		const struct mount_content *content;
+	};
 };
 
 /**

@@ -152,6 +152,19 @@ int api_sys_tree_sort(lua_State *L)
 	return 1;
 }
 
+int api_sys_parent(lua_State *L)
+{
+	size_t size;
+	const char *path = luaL_checklstring(L, 1, &size);
+	const char *slash = memrchr(path, '/', size);
+
+	if (slash && slash != path)
+		lua_pushlstring(L, path, (size_t)(slash - path));
+	else
+		lua_pushliteral(L, "/");
+	return 1;
+}
+
 int api_sys_sized(lua_State *L)
 {
 	lua_Integer count = luaL_checkinteger(L, 1);

@@ -198,8 +198,12 @@ static void read_step(struct plan_reader *r, int index, void *out)
 		step->slots =
 			list_field(r, index, "slots", read_slot,
 				   sizeof(*step->slots), &step->slot_count);
-	if (step->kind == MOUNT_CONTENT)
-		read_content(r, index, &step->content);
+	if (step->kind == MOUNT_CONTENT) {
+		struct mount_content *content = array(r, 1, sizeof(*content));
+
+		read_content(r, index, content);
+		step->content = content;
+	}
 }
 
 static void read_arg(struct plan_reader *r, int index, void *out)

@@ -107,7 +107,7 @@ local function add_deny(rules, list, entry, resolved)
   if held then
     rules.absent[#rules.absent + 1] = { entry = entry, missing = held }
   elseif resolved.real then
-    if decide.own(resolved.real) or OWN[resolved.real] then
+    if decide.own(resolved.real) then
       return rules:note(entry, "is the sandbox's own, so it has no effect")
     end
     if resolved.type == "file" and resolved.names > 1 and (list ~= "denyWrite" or rules:at(resolved.real).write) then

@@ -43,7 +43,7 @@ local merge = {}
 function merge.list(old, leaf, merged)
   local list = old and old.list or {}
   for _, entry in ipairs(leaf.entries) do
-    if entry.remove then
+    if entry.value == nil then
       list = remove(list, entry, merged, leaf.key)
     end
   end

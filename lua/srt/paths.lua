@@ -32,11 +32,8 @@ function paths.normalize(path)
   return "/" .. concat(parts, "/")
 end
 
----@return string the folder that holds path
-function paths.parent(path)
-  local cut = match(path, "^(.*)/")
-  return cut ~= "" and cut or "/"
-end
+---@type fun(path: string): string the folder that holds path
+paths.parent = sys.parent
 
 ---@return string
 function paths.join(dir, name)

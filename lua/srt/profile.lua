@@ -38,14 +38,14 @@ local function path_entry(self, entry, list)
     given, literal, entry.literal = given.path, true, true
   end
   entry.given = given
-  local reason
+  local pattern, reason
   if not literal and (find(given, "*", 1, true) or find(given, "?", 1, true) or find(given, "[", 1, true)) then
     local expand = require("srt.expand")
-    entry.pattern, reason = expand.pattern(given, self.ctx, list)
-    given = expand.strip(given, list)
-    self.patterns = self.patterns or entry.pattern ~= nil
+    pattern, reason = expand.pattern(given, self.ctx, list)
+    entry.pattern, given = pattern, expand.strip(given, list)
+    self.patterns = self.patterns or pattern ~= nil
   end
-  if not entry.pattern and not reason then
+  if not pattern and not reason then
     paths = paths or require("srt.paths")
     entry.path, reason = paths.expand(given, self.ctx)
   end
