@@ -199,7 +199,8 @@ class Live(Running):
     def test_watch(self):
         with Origin() as origin:
             web = "%s:%d" % (ADDRESS, origin.port)
-            slow = 'return { allowedDomains = { "%s" }, filterRequest = function() srt.sleep(%%s) return true end }' % web
+            slow = 'return { allowedDomains = { "%s" }, filterRequest = function() ' \
+                'srt.log.warn("it waits") srt.sleep(%%s) return true end }' % web
             self.write("p/lib.lua", slow % 0.5)
             policy = self.write("p/policy.lua", 'return { network = require "lib", filesystem = { allowWrite = { srt.cwd } } }')
             self.begin("run", policy, "--watch", "--debug", "--")
@@ -208,6 +209,7 @@ class Live(Running):
                 """As editors do: a new file takes the place of the old one."""
                 os.rename(self.write("p/new", text), self.path("p", name))
             self.assertEqual("begun", self.inside("later", web))
+            self.told("it waits")
             # What is waiting ends by the old policy, in its box, but the new lists have the last word.
             put("lib.lua", 'return { allowedDomains = { "%s" }, filterRequest = function() return false end }' % web)
             self.told(self.IN_FORCE)
@@ -216,6 +218,7 @@ class Live(Running):
             put("lib.lua", slow % 0.5)
             self.told(self.IN_FORCE)
             self.assertEqual("begun", self.inside("later", web))
+            self.told("it waits")
             put("lib.lua", 'return { deniedDomains = { "*" }, allowedDomains = { "%s" } }' % web)
             self.told(self.IN_FORCE)
             self.assertEqual("later 403", self.line())
