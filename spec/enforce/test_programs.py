@@ -178,6 +178,9 @@ if (!isMainThread) parentPort.postMessage('worker'); else {
             while "in42side" not in (screen := tell("capture-pane", "-p", "-t", name).stdout) and time.time() < deadline:
                 time.sleep(0.1)
             self.assertIn("in42side", screen)
+            # Between two commands the terminal has no group that could be interrupted.
+            while tell("display", "-p", "-t", name, "#{pane_current_command}").stdout != "sleep\n" and time.time() < deadline:
+                time.sleep(0.1)
             tell("send-keys", "-t", name, "C-c")
             tell("send-keys", "-t", name, "echo after$?", "Enter")
             while "after130" not in (screen := tell("capture-pane", "-p", "-t", name).stdout) and time.time() < deadline:
