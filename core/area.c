@@ -30,14 +30,6 @@ static bool is_in(const struct area *area, const char *path, bool top_too)
 	return false;
 }
 
-bool area_covers(const struct area *area, const char *path)
-{
-	for (size_t i = 0; i < area->table->top_count; i++)
-		if (path_below(path, area->table->tops[i]))
-			return true;
-	return false;
-}
-
 bool area_has(const struct area *area, const char *path)
 {
 	return is_in(area, path, false);
@@ -55,6 +47,14 @@ bool area_changes(const struct area *area, const char *path)
 	for (size_t i = 0; i < area->table->again_count; i++)
 		if (path_below(path, area->table->again[i]))
 			return true;
+	return false;
+}
+
+bool area_denies(const struct area *area, const char *path)
+{
+	for (size_t i = 0; i < area->table->top_count; i++)
+		if (path_below(path, area->table->tops[i]))
+			return !area_changes(area, path);
 	return false;
 }
 

@@ -31,9 +31,6 @@ int area_open(const struct area_table *table, const struct guard_rules *rules,
  */
 bool area_has(const struct area *area, const char *path);
 
-/** area_covers() - does a path lie in it, whether denied there or not? */
-bool area_covers(const struct area *area, const char *path);
-
 /** area_lists() - may a folder be listed? A top may, too. */
 bool area_lists(const struct area *area, const char *path);
 
@@ -43,6 +40,9 @@ bool area_lists(const struct area *area, const char *path);
  * A top may, too, and what is allowed again within something denied.
  */
 bool area_changes(const struct area *area, const char *path);
+
+/** area_denies() - does a path lie beneath a top, and is not to be written? */
+bool area_denies(const struct area *area, const char *path);
 
 /** area_holds() - may @path, which is there, be neither removed nor replaced?
  */

@@ -93,7 +93,7 @@ int guard_keep_out(struct guard *guard, int fd, const struct guard_place *place)
 {
 	char real[PATH_MAX];
 
-	if (guard_real_path(fd, real) >= 0 && area_covers(guard->area, real))
+	if (guard_real_path(fd, real) >= 0 && area_denies(guard->area, real))
 		return guard_pass(guard, WATCH_CREATE, place->real);
 	return -EXDEV;
 }

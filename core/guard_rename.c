@@ -56,7 +56,7 @@ static int leave_apart(struct guard *guard, const struct guard_place *from,
 
 	guard_tell(guard, leaves ? WATCH_CREATE : WATCH_DELETE, other->real);
 	return (leaves || guard_may(guard, to)) &&
-			       !area_covers(guard->area, other->real) &&
+			       !area_denies(guard->area, other->real) &&
 			       !guard_place_special(from) &&
 			       !guard_place_special(to)
 		       ? -EXDEV

@@ -24,7 +24,8 @@ Runs COMMAND under POLICY, a Lua file that returns a table, or a JSON settings f
   --annotate     at the end, print what was denied in a <sandbox_violations> block
   --command-id ID, --command-text TEXT
                  what violations of this command are found by, and reported under
-  --backend NAME hold the policy by this backend, in place of its own `backend`: namespaces, bwrap
+  --backend NAME hold the policy by this backend, in place of its own `backend`: namespaces, bwrap,
+                 landlock
   --debug        tell on standard error what is resolved, mounted and decided
 
 The exit status is the command's; 128+N when signal N ended it; 125 for a failure of

@@ -116,7 +116,7 @@ class Library(Running):
         self.assertEqual((0, b"gone: 3 the session has ended\n"), (process.returncode, out))
 
     def hostile(self, *args, **more):
-        return self._kept(subprocess.Popen([os.path.join(PUBLIC, "hostile"), *args], cwd=self.w, preexec_fn=self.preexec(),
+        return self._kept(subprocess.Popen(self.as_user([os.path.join(PUBLIC, "hostile"), *args]), cwd=self.w,
                                            env=self.example_environment(), stdout=subprocess.PIPE,
                                            stderr=subprocess.STDOUT, **more))
 
@@ -134,8 +134,8 @@ class Library(Running):
         process.wait()
         self.assertTrue(until(lambda: not os.path.exists(path) and not os.path.exists("/proc/%d" % session)))
 
-        done = subprocess.run(["lua5.4", "-e", CLOSED], env=self.example_environment(LUA_CPATH=os.path.join(PUBLIC, "?.so")),
-                              cwd=self.w, preexec_fn=self.preexec(), capture_output=True, timeout=60)
+        done = subprocess.run(self.as_user(["lua5.4", "-e", CLOSED]), env=self.example_environment(LUA_CPATH=os.path.join(PUBLIC, "?.so")),
+                              cwd=self.w, capture_output=True, timeout=60)
         self.assertEqual((0, b"closed\tclosed\t3\n"), (done.returncode, done.stdout), done.stderr)
 
     @unittest.skipUnless(LONG, "it takes ten seconds")

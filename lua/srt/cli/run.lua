@@ -105,6 +105,7 @@ local function prepare(ctx, options)
     reportFiles = told, learner = options.learner, given = options.given,
     live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
+  loaded.profile.backend = options.backend or loaded.profile.backend
   local elsewhere = loaded.profile.backend
   if require("srt.backend").ELSEWHERE[elsewhere] then
     return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
