@@ -114,7 +114,9 @@ function Rehearsal:judged(action, path, to)
   if self.opener and mode and self.opener:asks(answer, mode) then
     local callbacks = self.profile.callbacks
     answer.asks = callbacks.origins[callbacks.decideOpen[1]] or { key = "filesystem.decideOpen" }
-  elseif answer.decision == "deny" and action ~= "connect" then
+  elseif answer.decision == "deny" and action == "connect" then
+    answer.advice = require("srt.advice").socket(answer, self.facts.env)
+  elseif answer.decision == "deny" then
     local why
     answer.advice, why = require("srt.advice").of(action, answer, self.profile.filesystem)
     answer.why = answer.why or why
