@@ -7,7 +7,7 @@ local completion = {}
 local VALUES = {
   ["--report"] = { "text", "json", "none" },
   ["--fail-on"] = { "error", "warning", "note" },
-  ["--protocol"] = { "connect", "http", "socks5", "socks4a", "transparent" },
+  ["--protocol"] = require("srt.rehearse").PROTOCOLS,
 }
 
 -- What words of a usage line stand for.

@@ -11,6 +11,9 @@ Rehearsal.__index = Rehearsal
 -- What settle throws where rehearse.interrupted, set by whoever hears of Ctrl-C, says so.
 rehearse.INTERRUPTED = "interrupted"
 
+-- How a client can connect.
+rehearse.PROTOCOLS = { "connect", "http", "socks5", "socks4a", "transparent" }
+
 local STANDARD = { http = 80, https = 443 }
 local OPENS = { read = "read", write = "write", append = "write" }
 
@@ -169,6 +172,9 @@ end
 ---@return string? host
 ---@return integer|string port, or what is wrong
 function rehearse.place(text)
+  if text:find("^%a[%w+.-]*://") then
+    return nil, ("%q is a URL: connect takes HOST:PORT, and request METHOD URL"):format(text)
+  end
   if not text:find("[^:]:%d+$") then return nil, ("%q has no port, as in example.org:443"):format(text) end
   local host, port = require("srt.retarget").authority(text)
   if not host then return nil, ("%q: %s"):format(text, port) end
