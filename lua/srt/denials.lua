@@ -12,7 +12,8 @@ local UNLISTED = { ["network.allowedDomains"] = true, ["network.strictAllowlist"
 ---@return string|nil
 function denials.advice(decision)
   if not UNLISTED[decision.rule] or not decision.host then return nil end
-  return ("add \"%s\" to network.allowedDomains"):format(spelled.target(decision.host, decision.port or 0))
+  return ("add \"%s\" to network.allowedDomains%s"):format(spelled.target(decision.host, decision.port or 0),
+    require("srt.metadata").warning(decision.host))
 end
 
 local function event_of(kind, target, decision, process)

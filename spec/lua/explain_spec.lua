@@ -25,6 +25,20 @@ describe("explain of a connection", function()
     end
   end)
 
+  it("says what a cloud's metadata server hands out", function()
+    local risk = ", if you take the risk: " .. require("srt.metadata").RISK
+    for _, place in ipairs { "169.254.169.254:80", "[fd00:ec2::254]:80", "metadata.google.internal:80" } do
+      local host, port = require("srt.rehearse").place(place)
+      local decision = desk.rehearsal:connect(host, port)
+      assert.equal(("add %q to network.allowedDomains%s"):format(place, risk), require("srt.denials").advice(decision))
+      assert.truthy(decision.reason:find("to allow it" .. risk, 1, true))
+    end
+    assert.falsy(ask("b.test:1").reason:find("risk", 1, true))
+    local guard = require("srt.guard").compile({}, function() return {} end)
+    assert.truthy(guard:check("a.test", 80, "169.254.169.254"):find(risk, 1, true))
+    assert.falsy(guard:check("a.test", 80, "127.0.0.1"):find("risk", 1, true))
+  end)
+
   it("knows a URL, and what is no protocol", function()
     local question, problem = net.read("connect", { "https://a.test/" }, {})
     assert.is_nil(question)
