@@ -120,17 +120,71 @@ local function index_of(doc, file)
   return index
 end
 
+-- A key's names and places: "network.allowedDomains[3]" is {"network", "allowedDomains", 3}.
+local function steps_of(key)
+  local steps, pos = {}, 1
+  while true do
+    local inner, after = key:match("^%[(.-)%]()", pos)
+    local name, behind = key:match("^%.?([^.%[]+)()", pos)
+    if not (inner or name) then return steps end
+    steps[#steps + 1] = inner and (math.tointeger(inner) or inner:match('^"(.*)"$') or inner) or name
+    pos = after or behind
+  end
+end
+
+-- How well a place in the source fits a key: by its names, then by the places in lists. nil for another key's.
+local function fit(path, last, steps)
+  local i, j, score = last, #steps, last == #steps and 1 or 0
+  while i > 0 and j > 0 do
+    local is, wanted = path[i], steps[j]
+    if math.type(is) ~= math.type(wanted) then return nil end
+    if is == wanted then
+      score = score + (math.type(is) and 1 or 16)
+    elseif not math.type(is) then
+      -- The outermost may be a variable's name.
+      return i == 1 and score or nil
+    end
+    i, j = i - 1, j - 1
+  end
+  return score
+end
+
+-- The line of a text that stands in several: where the names around it are those of the key.
+local function line_by_key(doc, file, kind, text, key)
+  local index, steps = doc.indexes[file], steps_of(key)
+  if not index.held then
+    index.held = {}
+    index.held.strings, index.held.names = require("srt.tokens").held(doc.read(file))
+  end
+  local best, line = 15, nil
+  for _, one in ipairs(index.held[kind][text] or {}) do
+    local last = #one.path
+    -- An entry that is a table has its text in a field.
+    if kind == "strings" and #steps > 1 and math.type(steps[#steps]) and not math.type(one.path[last]) then
+      last = last - 1
+    end
+    local score = fit(one.path, last, steps) or 0
+    if score > best then
+      best, line = score, one.line
+    elseif score == best and line ~= one.line then
+      line = nil
+    end
+  end
+  return line
+end
+
 ---Looks a text up in the main file first, then in those it pulled in.
-local function locate(doc, kind, text)
+local function locate(doc, kind, text, key)
   local main = index_of(doc, doc.file)
   local line = main and main[kind][text]
   if line ~= nil and main then
-    return line or nil, doc.file
+    return line or line_by_key(doc, doc.file, kind, text, key), doc.file
   end
   local hit, where
   for _, file in ipairs(doc.others and doc.others() or {}) do
     local index = type(file) == "string" and file ~= doc.file and file:find("%.lua$") and index_of(doc, file)
     local at = index and index[kind][text]
+    if index and at == false then at = line_by_key(doc, file, kind, text, key) or false end
     if at == false or (at and hit) then
       return nil
     elseif at then
@@ -150,9 +204,12 @@ local lazy = {
       return nil
     end
     searches[origin] = nil
-    local line, file = locate(search.doc, search.kind, search.text)
-    -- Where an entry is no literal: where its list is.
-    if not line and not file and search.list then line, file = locate(search.doc, "names", search.list) end
+    local key = origin.key
+    local line, file = locate(search.doc, search.kind, search.text, key)
+    -- Where an entry is no literal, or one of many: where its list is.
+    if not line and search.list then
+      line, file = locate(search.doc, "names", search.list, (key:gsub("%[%d+%]$", "")))
+    end
     if line then
       origin.line, origin.file = line, file
     end

@@ -92,4 +92,70 @@ function tokens.closing(list, at)
   end
 end
 
+-- The name that a word gives a value, as in `name =` or `["name"] =`; and the index of its `=`.
+local function named(list, i)
+  local one, after = list[i], list[i + 1]
+  if one.kind == "name" and after and after.text == "=" then return one.text, i + 1 end
+  local close, equals = list[i + 2], list[i + 3]
+  if one.text == "[" and after and after.value and close and close.text == "]" and equals and equals.text == "=" then
+    return after.value, i + 3
+  end
+end
+
+local function path_of(frame, last)
+  local path = table.move(frame.path, 1, #frame.path, 1, {})
+  path[#path + 1] = last
+  return path
+end
+
+-- One word in or outside of a table; the table that the words behind it stand in.
+local function enter(frame, token)
+  local c = token.kind == "symbol" and token.text
+  if c == "{" then
+    return { path = path_of(frame, frame.name or frame.up and frame.place), place = 1, depth = 0, up = frame }
+  elseif c == "}" and frame.up then
+    frame = frame.up
+    if not frame.up then frame.name = nil end
+  elseif c == "(" or c == ")" then
+    frame.depth = frame.depth + (c == "(" and 1 or -1)
+  elseif (c == "," or c == ";") and frame.depth == 0 then
+    if not frame.name then frame.place = frame.place + 1 end
+    frame.name = nil
+  elseif token.text == "return" then
+    frame.name = nil
+  end
+  return frame
+end
+
+---Where in the tables of a source its strings and names stand: the names around each, a number for a place in a list.
+---What functions in tables do is left out.
+---@param text string
+---@return table<string, {path: (string|integer)[], line: integer}[]> strings
+---@return table<string, {path: (string|integer)[], line: integer}[]> names
+function tokens.held(text)
+  local list, strings, names, i = tokens.of(text), {}, {}, 1
+  local frame = { path = {}, place = 1, depth = 0 }
+  local function add(to, value, line, last)
+    to[value] = to[value] or {}
+    table.insert(to[value], { path = path_of(frame, last), line = line })
+  end
+  while list[i] do
+    local token = list[i]
+    local name, equals = named(list, i)
+    if name then
+      if frame.depth == 0 then frame.name = name end
+      add(names, name, token.line, name)
+      i = equals
+    elseif frame.up and token.kind == "name" and token.text == "function" then
+      i = tokens.end_of_function(list, i) or i
+    elseif token.value then
+      add(strings, token.value, token.line, frame.name or frame.place)
+    else
+      frame = enter(frame, token)
+    end
+    i = i + 1
+  end
+  return strings, names
+end
+
 return tokens
