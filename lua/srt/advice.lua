@@ -35,11 +35,17 @@ end
 
 local function refused(why) return nil, ("%s; no entry makes it writable"):format(why) end
 
+local OWN_TEMP = "; $TMPDIR names a folder of the run's own, where the command may write"
+
+local function too_much(form, path)
+  return nil, form:format(path) .. (path == "/tmp" and OWN_TEMP or "")
+end
+
 local function of_folder(action, path)
   local folder = paths.parent(path)
   if not broad(folder) then return add(folder, WRITE) end
   if action ~= "delete" and home(folder) then return ("make %s first, then "):format(path) .. add(path, WRITE) end
-  return nil, ("%s would have to be writable, which is too much to advise"):format(folder)
+  return too_much("%s would have to be writable, which is too much to advise", folder)
 end
 
 -- Actions that are advised on as another one is.
@@ -71,7 +77,7 @@ function advice.of(action, answer, fs)
     local missing = listed(path, fs.allowWrite)
     if missing then return ("make %s before a run: %s has it, and it does not exist"):format(missing, WRITE) end
     if action == "delete" or not sys.lstat(path) then return of_folder(action, path) end
-    if broad(path) then return nil, ("%s is too much to advise"):format(path) end
+    if broad(path) then return too_much("%s is too much to advise", path) end
     return add(path, WRITE)
   end
   if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return add(path, READ) end

@@ -43,5 +43,15 @@ describe("the advice on a denied path", function()
 
   it("is none where too much would be opened", function()
     assert.equal("/etc would have to be writable, which is too much to advise", said("create", "/etc/x"))
+    assert.equal("/tmp would have to be writable, which is too much to advise; $TMPDIR names a folder of the run's own, "
+      .. "where the command may write", said("create", "/tmp/x-of-a-spec"))
+  end)
+
+  it("is on the end of a move that is refused", function()
+    local away = desk.rehearsal:judged("rename", "keep2", "~/lib/y")
+    assert.same({ "deny", ('add "%s/lib" to filesystem.allowWrite'):format(desk.world.home) },
+      { away.decision, away.advice })
+    assert.equal(desk.world.home .. "/lib/y", away.real)
+    assert.equal(desk.world.home .. "/lib/x", desk.rehearsal:judged("rename", "~/lib/x", "y").real)
   end)
 end)
