@@ -34,10 +34,9 @@ end
 ---@return table|nil entry {given=, path=, literal=, origin=}, or with pattern= in the place of path=
 local function path_entry(self, entry, list)
   local given, literal = entry.value, false
-  if type(given) == "table" then
-    given, literal, entry.literal = given.path, true, true
-  end
-  entry.given = given
+  if type(given) == "table" then given, literal, entry.literal = given.path, true, true end
+  entry.given = self.ctx.moved and self.ctx.moved(given) or given
+  given = entry.given
   local pattern, reason
   if not literal and (find(given, "*", 1, true) or find(given, "?", 1, true) or find(given, "[", 1, true)) then
     local expand = require("srt.expand")

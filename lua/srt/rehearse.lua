@@ -100,7 +100,8 @@ end
 ---@return string absolute; "~" is the home
 function Rehearsal:absolute(path)
   if path == "~" or path:sub(1, 2) == "~/" then return (self.facts.home or "~") .. path:sub(2) end
-  return paths.absolute(path, self.facts.cwd)
+  path = paths.absolute(path, self.facts.cwd)
+  return self.facts.moved and self.facts.moved(path) or path
 end
 
 ---What an action on a path is answered, without any callback.

@@ -149,20 +149,22 @@ local function fit(path, last, steps)
   return score
 end
 
--- The line of a text that stands in several: where the names around it are those of the key.
-local function line_by_key(doc, file, kind, text, key)
-  local index, steps = doc.indexes[file], steps_of(key)
-  if not index.held then
-    index.held = {}
-    index.held.strings, index.held.names = require("srt.tokens").held(doc.read(file))
+local function held_in(doc, file)
+  local index = index_of(doc, file)
+  if index and not index.held then
+    local strings, names, computed = require("srt.tokens").held(doc.read(file))
+    index.held = { strings = strings, names = names, computed = computed }
   end
-  local best, line = 15, nil
-  for _, one in ipairs(index.held[kind][text] or {}) do
+  return index and index.held
+end
+
+-- The one line whose place fits a key best, and at least so well.
+local function best_line(places, steps, least)
+  local best, line = least - 1, nil
+  for _, one in ipairs(places or {}) do
     local last = #one.path
     -- An entry that is a table has its text in a field.
-    if kind == "strings" and #steps > 1 and math.type(steps[#steps]) and not math.type(one.path[last]) then
-      last = last - 1
-    end
+    if math.type(steps[#steps]) and not math.type(one.path[last]) then last = last - 1 end
     local score = fit(one.path, last, steps) or 0
     if score > best then
       best, line = score, one.line
@@ -171,6 +173,21 @@ local function line_by_key(doc, file, kind, text, key)
     end
   end
   return line
+end
+
+-- The line of a text that stands in several: where the names around it are those of the key.
+local function line_by_key(doc, file, kind, text, key)
+  if kind == "names" then key = key:gsub("%[%d+%]$", "") end
+  return best_line(held_in(doc, file)[kind][text], steps_of(key), 16)
+end
+
+-- The line of an entry that is no literal, as `srt.here .. "/x"`: by its place in the list.
+local function line_by_place(doc, key)
+  local held, steps, there = held_in(doc, doc.file), steps_of(key), {}
+  for _, one in ipairs(held and held.computed or {}) do
+    if one.path[#one.path] == steps[#steps] then there[#there + 1] = one end
+  end
+  return best_line(there, steps, 17)
 end
 
 ---Looks a text up in the main file first, then in those it pulled in.
@@ -206,10 +223,9 @@ local lazy = {
     searches[origin] = nil
     local key = origin.key
     local line, file = locate(search.doc, search.kind, search.text, key)
-    -- Where an entry is no literal, or one of many: where its list is.
-    if not line and search.list then
-      line, file = locate(search.doc, "names", search.list, (key:gsub("%[%d+%]$", "")))
-    end
+    if not file and search.list then line, file = line_by_place(search.doc, key), search.doc.file end
+    -- One of many, or not to be found: where its list is.
+    if not line and search.list then line, file = locate(search.doc, "names", search.list, key) end
     if line then
       origin.line, origin.file = line, file
     end

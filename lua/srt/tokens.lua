@@ -120,11 +120,19 @@ local function enter(frame, token)
     frame.depth = frame.depth + (c == "(" and 1 or -1)
   elseif (c == "," or c == ";") and frame.depth == 0 then
     if not frame.name then frame.place = frame.place + 1 end
-    frame.name = nil
+    frame.name, frame.begun = nil, nil
   elseif token.text == "return" then
     frame.name = nil
   end
   return frame
+end
+
+-- Does an entry of a list begin here that is worked out, not written down?
+local function computed(list, i, frame)
+  local token, after = list[i], list[i + 1]
+  if not frame.up or frame.begun or frame.name or token.text == "}" then return false end
+  frame.begun = true
+  return token.text ~= "{" and (not token.value or after and after.text == "..")
 end
 
 ---Where in the tables of a source its strings and names stand: the names around each, a number for a place in a list.
@@ -132,8 +140,9 @@ end
 ---@param text string
 ---@return table<string, {path: (string|integer)[], line: integer}[]> strings
 ---@return table<string, {path: (string|integer)[], line: integer}[]> names
+---@return {path: (string|integer)[], line: integer}[] computed entries of lists
 function tokens.held(text)
-  local list, strings, names, i = tokens.of(text), {}, {}, 1
+  local list, strings, names, others, i = tokens.of(text), {}, {}, {}, 1
   local frame = { path = {}, place = 1, depth = 0 }
   local function add(to, value, line, last)
     to[value] = to[value] or {}
@@ -142,6 +151,9 @@ function tokens.held(text)
   while list[i] do
     local token = list[i]
     local name, equals = named(list, i)
+    if not name and computed(list, i, frame) then
+      others[#others + 1] = { path = path_of(frame, frame.place), line = token.line }
+    end
     if name then
       if frame.depth == 0 then frame.name = name end
       add(names, name, token.line, name)
@@ -155,7 +167,7 @@ function tokens.held(text)
     end
     i = i + 1
   end
-  return strings, names
+  return strings, names, others
 end
 
 return tokens

@@ -43,6 +43,17 @@ return {
     assert.equal(5, policy.values["filesystem.allowWrite"].list[1].origin.line)
   end)
 
+  it("finds what is worked out by its place in the list", function()
+    local policy = assert(support.load('local here = "/h"\nreturn { filesystem = { denyRead = {\n"/a", here .. "/b",\n'
+      .. 'here\n.. "/c", "/" .. "d" },\ndenyWrite = { here .. "/b" } }, network = { allowedDomains =\n'
+      .. '(function() return { "a.test", "b" .. ".test" } end)() } }'))
+    local out = {}
+    for _, key in ipairs { "filesystem.denyRead", "filesystem.denyWrite", "network.allowedDomains" } do
+      for _, entry in ipairs(policy.values[key].list) do out[#out + 1] = entry.origin.line or 0 end
+    end
+    assert.same({ 3, 3, 4, 5, 6, 7, 6 }, out)
+  end)
+
   it("tells secrets apart that have the same keys", function()
     local policy = assert(support.load('return { secrets = {\n a = { env = "A", hosts = {\n"h.test:443" } },\n'
       .. ' b = { env = "B",\n hosts = { "h.test:443" } } } }'))
