@@ -136,8 +136,8 @@ end
 ---@return table[]? problems
 function session.profile(loaded, facts, options)
   return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
-    moved = facts.moved, stateFolders = facts.state, reportFiles = options.reportFiles, hide = options.hide, lint = options.lint,
+    env = facts.env, moved = facts.moved, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
+    stateFolders = facts.state, reportFiles = options.reportFiles, hide = options.hide, lint = options.lint,
     live = options.live, told = facts.program.asSrt, prompt = options.prompt, uid = (sys.ids()) })
 end
 

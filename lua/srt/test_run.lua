@@ -56,12 +56,13 @@ local function ask_request(self, read)
   local decision, parts = self.rehearsal:request { method = method, url = url, headers = headers_of(row.headers),
     body = row.body }
   if not decision then refuse("%s", parts) end
-  local answer = require("srt.rehearse_answer").net(decision)
+  local sent = require("srt.rehearse_answer").sent
+  local answer = sent(decision)
   self.cover:hit { origin = self.rehearsal:opener_of(parts.host, parts.port) }
   if not row.response or decision.action ~= "allow" then return answer end
   self.cover:hit(answer)
-  return require("srt.rehearse_answer").net(self.rehearsal:response(decision, { status = row.response.status,
-    headers = headers_of(row.response.headers), body = row.response.body }))
+  return sent(self.rehearsal:response(decision, { status = row.response.status,
+    headers = headers_of(row.response.headers), body = row.response.body }), true)
 end
 
 ---The answer to what a row asks.
