@@ -234,12 +234,12 @@ function Resolver:unenforced(origin, _, message)
   self.later[#self.later + 1] = { origin = origin, key = origin.key, message = message }
 end
 
-function Resolver:warn(origin, message)
-  self.warnings[#self.warnings + 1] = { origin = origin, message = message }
+function Resolver:warn(origin, message, lint)
+  self.warnings[#self.warnings + 1] = { origin = origin, message = message, lint = lint }
 end
 
-function Resolver:note(origin, message)
-  self.notes[#self.notes + 1] = { origin = origin, message = message }
+function Resolver:note(origin, message, lint)
+  self.notes[#self.notes + 1] = { origin = origin, message = message, lint = lint }
 end
 
 -- Most policies say nothing of it, and then nothing is loaded for it.

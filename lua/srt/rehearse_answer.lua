@@ -50,8 +50,8 @@ function rehearse_answer.net(decision)
     advice = decision.advice, via = decision.action == "allow" and decision.via and decision.via.text or nil }
 end
 
----The same, of a request or the response to it, with the status that the client is sent: a denial has one (decision_deny
----in proxy/decision.c).
+---The same, of a request or the response to it, with the status that the client is sent: a denial has one
+---(decision_deny in proxy/decision.c).
 ---@param decision table of srt.decide_net
 ---@param reviewed boolean|nil is it about a response?
 ---@return srt.rehearsed

@@ -100,9 +100,9 @@ local function sort_notes(profile, rules)
     local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
     local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
     local allows, preset = key:find("allow", 1, true), entry.origin and entry.origin.preset
-    local list = (note.warn or allows and not preset) and profile.warnings or profile.notes
+    local severity = (note.warn or allows and not preset) and "warning" or "note"
     -- Ready-made policies list what other machines have; that this one lacks it is told by check where it allows.
-    if list == profile.warnings or allows or not preset then list[#list + 1] = text end
+    if severity == "warning" or allows or not preset then profile.linter:here(severity, entry.origin, text) end
   end
 end
 
@@ -194,10 +194,6 @@ local function load(facts, path, options)
       problems[i] = require("srt.report").at(found.entry.origin, ("%s %s"):format(found.entry.given, found.text))
     end
     return nil, problems
-  end
-  if profile.nested and #profile.filesystem.denyWrite > 0 and #profile.filesystem.allowWrite > 0 then
-    profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away "
-      .. "inside a namespace of its own, so names inside allowWrite can be replaced there"
   end
   local link = real and paths.movable(paths.absolute(path, facts.cwd), rules)
   if link then
