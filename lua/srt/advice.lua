@@ -59,6 +59,28 @@ local function listed(path, entries)
   end
 end
 
+-- Of an entry that names the path itself: allowRead of the same would leave one that does nothing.
+local function shown(path, rule)
+  local key = rule.origin.key:match("^filesystem%.denyRead")
+  if not key or rule.glob or rule.path ~= path then return add(path, READ) end
+  if rule.origin.preset then
+    return ("add srt.remove %s to %s, which takes it out of %s"):format(entry(rule.given), key, rule.origin.file)
+  end
+  return ("take %s out of %s (%s)"):format(entry(rule.given), key, require("srt.source").where(rule.origin))
+end
+
+---What would hide a path, were it there.
+---@param path string
+---@param fs table filesystem of the profile
+---@return string|nil note
+function advice.hidden_later(path, fs)
+  local deny = paths.covering(paths.index(fs.denyRead), path)
+  local allow = deny and paths.covering(paths.index(fs.allowRead), path)
+  if not deny or not deny.origin or allow and #allow.path >= #deny.path then return nil end
+  return ("it is not there; filesystem.denyRead %s (%s) would hide it"):format(entry(deny.given),
+    require("srt.source").where(deny.origin))
+end
+
 ---@param action string as the agent names it, or of srt.judge
 ---@param answer srt.answer a denial
 ---@param fs table filesystem of the profile
@@ -80,7 +102,7 @@ function advice.of(action, answer, fs)
     if broad(path) then return too_much("%s is too much to advise", path) end
     return add(path, WRITE)
   end
-  if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return add(path, READ) end
+  if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return shown(path, rule) end
 end
 
 return advice

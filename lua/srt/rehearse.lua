@@ -119,6 +119,9 @@ function Rehearsal:judged(action, path, to)
     local why
     answer.advice, why = require("srt.advice").of(action, answer, self.profile.filesystem)
     answer.why = answer.why or why
+  elseif answer.errno == "ENOENT" and (action == "read" or action == "list") then
+    local missing = paths.normalize(self:absolute(path))
+    answer.why = answer.why or require("srt.advice").hidden_later(missing, self.profile.filesystem)
   end
   return answer
 end
