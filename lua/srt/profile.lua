@@ -177,7 +177,7 @@ local function callbacks(policy)
       if box and box.where then
         file, line = box:where(entry.value)
       end
-      out.origins[entry.value] = file and { file = file, line = line, key = key } or entry.origin
+      out.origins[entry.value] = file and { file = policy.shown(file), line = line, key = key } or entry.origin
     end
     out[name] = list
   end

@@ -120,74 +120,12 @@ local function index_of(doc, file)
   return index
 end
 
--- A key's names and places: "network.allowedDomains[3]" is {"network", "allowedDomains", 3}.
-local function steps_of(key)
-  local steps, pos = {}, 1
-  while true do
-    local inner, after = key:match("^%[(.-)%]()", pos)
-    local name, behind = key:match("^%.?([^.%[]+)()", pos)
-    if not (inner or name) then return steps end
-    steps[#steps + 1] = inner and (math.tointeger(inner) or inner:match('^"(.*)"$') or inner) or name
-    pos = after or behind
-  end
-end
-
--- How well a place in the source fits a key: by its names, then by the places in lists. nil for another key's.
-local function fit(path, last, steps)
-  local i, j, score = last, #steps, last == #steps and 1 or 0
-  while i > 0 and j > 0 do
-    local is, wanted = path[i], steps[j]
-    if math.type(is) ~= math.type(wanted) then return nil end
-    if is == wanted then
-      score = score + (math.type(is) and 1 or 16)
-    elseif not math.type(is) then
-      -- The outermost may be a variable's name.
-      return i == 1 and score or nil
-    end
-    i, j = i - 1, j - 1
-  end
-  return score
-end
-
-local function held_in(doc, file)
-  local index = index_of(doc, file)
-  if index and not index.held then
-    local strings, names, computed = require("srt.tokens").held(doc.read(file))
-    index.held = { strings = strings, names = names, computed = computed }
-  end
-  return index and index.held
-end
-
--- The one line whose place fits a key best, and at least so well.
-local function best_line(places, steps, least)
-  local best, line = least - 1, nil
-  for _, one in ipairs(places or {}) do
-    local last = #one.path
-    -- An entry that is a table has its text in a field.
-    if math.type(steps[#steps]) and not math.type(one.path[last]) then last = last - 1 end
-    local score = fit(one.path, last, steps) or 0
-    if score > best then
-      best, line = score, one.line
-    elseif score == best and line ~= one.line then
-      line = nil
-    end
-  end
-  return line
-end
-
--- The line of a text that stands in several: where the names around it are those of the key.
+-- The line of a text where it alone does not tell.
 local function line_by_key(doc, file, kind, text, key)
-  if kind == "names" then key = key:gsub("%[%d+%]$", "") end
-  return best_line(held_in(doc, file)[kind][text], steps_of(key), 16)
-end
-
--- The line of an entry that is no literal, as `srt.here .. "/x"`: by its place in the list.
-local function line_by_place(doc, key)
-  local held, steps, there = held_in(doc, doc.file), steps_of(key), {}
-  for _, one in ipairs(held and held.computed or {}) do
-    if one.path[#one.path] == steps[#steps] then there[#there + 1] = one end
-  end
-  return best_line(there, steps, 17)
+  local index, nesting = index_of(doc, file), require "srt.nesting"
+  if not index then return nil end
+  index.held = index.held or nesting.of(doc.read(file))
+  return nesting.line(index.held, kind, text, key)
 end
 
 ---Looks a text up in the main file first, then in those it pulled in.
@@ -199,9 +137,9 @@ local function locate(doc, kind, text, key)
   end
   local hit, where
   for _, file in ipairs(doc.others and doc.others() or {}) do
-    local index = type(file) == "string" and file ~= doc.file and file:find("%.lua$") and index_of(doc, file)
+    local index = type(file) == "string" and file ~= doc.file and file:find("%.lua$") and index_of(doc, file) or nil
     local at = index and index[kind][text]
-    if index and at == false then at = line_by_key(doc, file, kind, text, key) or false end
+    if at == false then at = line_by_key(doc, file, kind, text, key) or false end
     if at == false or (at and hit) then
       return nil
     elseif at then
@@ -223,7 +161,9 @@ local lazy = {
     searches[origin] = nil
     local key = origin.key
     local line, file = locate(search.doc, search.kind, search.text, key)
-    if not file and search.list then line, file = line_by_place(search.doc, key), search.doc.file end
+    if not file and search.list then
+      line, file = line_by_key(search.doc, search.doc.file, "strings", search.text, key), search.doc.file
+    end
     -- One of many, or not to be found: where its list is.
     if not line and search.list then line, file = locate(search.doc, "names", search.list, key) end
     if line then

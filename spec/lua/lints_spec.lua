@@ -174,6 +174,17 @@ describe("check", function()
     assert.equal(1, #select(2, found(text:format(READ:gsub("tls", 'allowUnixSockets = { "/run/docker.sock" }, tls')))).warnings)
   end)
 
+  it("names the files of a policy as it was named itself", function()
+    put("named/policy.lua", "return {}")
+    local real = path("named")
+    for given, shown in pairs { [real] = real, [real .. "/../named/."] = real .. "/../named/." } do
+      local policy = assert(require("srt.policy").load(support.box({ [given .. "/policy.lua"] = "return {}" }), given .. "/policy.lua"))
+      assert.equal(shown .. "/more.lua", policy.shown(real .. "/more.lua"))
+      assert.equal("policies/npm.lua", policy.shown("policies/npm.lua"))
+      assert.equal("/elsewhere/more.lua", policy.shown("/elsewhere/more.lua"))
+    end
+  end)
+
   it("takes what a ready-made policy gives for a note", function()
     local preset = { ["no-secrets"] = STORES["no-secrets"], g = 'return { network = { allowedDomains = { "github.com" } } }' }
     local profile = assert(support.resolve('return { extends = { "g" } }', { lint = true, home = path("none") }, preset))

@@ -54,6 +54,16 @@ return {
     assert.same({ 3, 3, 4, 5, 6, 7, 6 }, out)
   end)
 
+  it("tells a policy from the one that it extends", function()
+    local policy = assert(support.load('local base = { filesystem = { denyRead = { "/a",\n"/b", ("/c") } } }\nlocal x = "/c"\n'
+      .. 'return { extends = { base }, filesystem = { denyRead = {\n"/b", "/a", x } } }'))
+    local out = {}
+    for i, entry in ipairs(policy.values["filesystem.denyRead"].list) do
+      out[i] = entry.origin.line or 0
+    end
+    assert.same({ 1, 2, 2, 5, 5, 5 }, out)
+  end)
+
   it("tells secrets apart that have the same keys", function()
     local policy = assert(support.load('return { secrets = {\n a = { env = "A", hosts = {\n"h.test:443" } },\n'
       .. ' b = { env = "B",\n hosts = { "h.test:443" } } } }'))
