@@ -193,16 +193,25 @@ local function judge(values)
   return unenforced, named
 end
 
----Turns problems with an origin into plain ones.
+---Turns problems with an origin into plain ones, in the order of their lines in each file.
 ---@param problems table[]
 ---@return table[]
 function policy.plain(problems)
-  local list = {}
+  local list, files, places = {}, {}, {}
   for i, p in ipairs(problems) do
     local line = p.line or (p.origin and p.origin.line) or nil
     list[i] = { file = p.origin and p.origin.file or p.file, line = line, key = p.key or (p.origin and p.origin.key),
       message = p.message }
+    local file = list[i].file or ""
+    files[file] = files[file] or i
+    places[list[i]] = i
   end
+  table.sort(list, function(a, b)
+    local file, other = files[a.file or ""], files[b.file or ""]
+    local line, below = a.line or math.huge, b.line or math.huge
+    if file ~= other then return file < other end
+    return line < below or line == below and places[a] < places[b]
+  end)
   return list
 end
 

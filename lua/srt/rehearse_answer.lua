@@ -97,7 +97,7 @@ function rehearse_answer.text(what, answer)
   if answer.via then say("  leaves: by %s", answer.via) end
   if answer.path then say("  path:  %s", answer.path) end
   if answer.note then say("  note:  %s", answer.note) end
-  for _, line in ipairs(answer.log or {}) do say("  log:   %s", line) end
+  for _, line in ipairs(answer.log or {}) do say("  log:   %s", report.printed(line)) end
   for line in (answer.detail or ""):gmatch("[^\n]+") do say("  trace: %s", (line:gsub("\t", "  "))) end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -57,7 +57,7 @@ local function new_box(facts, root, learner, given)
     ask = facts.ask,
     log = facts.log or function(level, text)
       local report = require "srt.report"
-      sys.write(2, "srt-lua: policy: " .. report.plain(report.logged(level, text)) .. "\n")
+      sys.write(2, "srt-lua: policy: " .. report.printed(report.logged(level, text)) .. "\n")
     end,
   }
   if box and facts.now then box:clock(facts.now) end

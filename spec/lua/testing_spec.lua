@@ -75,3 +75,13 @@ describe("the status of an answer", function()
     end
   end)
 end)
+
+describe("what a test prints", function()
+  it("has blanks for the tabs of print", function()
+    local run = { file = "p_spec.lua", world = { cwd = "/w", home = "/h" }, results = {
+      { title = "f", said = { "hello\tallow\27" } } } }
+    local text = require("srt.test_text")
+    assert.equal("p_spec.lua: 1 test\n  f: hello  allow\\x1b\n", text.human(run, "/"))
+    assert.truthy(text.tap({ run }, "/"):find("\n# hello  allow\\x1b\n", 1, true))
+  end)
+end)
