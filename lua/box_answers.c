@@ -40,9 +40,10 @@ static void copy_fields(lua_State *B, const struct answer *answer)
 			continue;
 		}
 		near = key ? box_nearest(B, 2, answer->fields, key) : NULL;
-		luaL_error(B, "srt.%s has no field '%s'%s%s", answer->name,
+		luaL_error(B, "srt.%s has no field '%s'%s%s%s", answer->name,
 			   luaL_tolstring(B, -2, NULL),
-			   near ? "; did you mean " : "", near ? near : "");
+			   near ? "; did you mean " : "", near ? near : "",
+			   near ? "?" : "");
 	}
 }
 

@@ -37,11 +37,17 @@ end
 
 local function refused(why) return nil, ("%s; no entry makes it writable"):format(why) end
 
+local OWN_TEMP = "; $TMPDIR names a folder of the run's own, where the command may write"
+
+local function too_much(form, path)
+  return nil, form:format(path) .. (path == "/tmp" and OWN_TEMP or "")
+end
+
 local function of_folder(action, path)
   local folder = paths.parent(path)
   if not broad(folder) then return add(folder, WRITE) end
   if action ~= "delete" and home(folder) then return ("make %s first, then "):format(path) .. add(path, WRITE) end
-  return nil, ("%s would have to be writable, which is too much to advise"):format(folder)
+  return too_much("%s would have to be writable, which is too much to advise", folder)
 end
 
 -- Actions that are advised on as another one is.
@@ -65,6 +71,28 @@ function advice.socket(answer, env)
   return add(answer.real, "network.allowUnixSockets") .. (risk and ", if you take the risk: " .. risk or "")
 end
 
+-- Of an entry that names the path itself: allowRead of the same would leave one that does nothing.
+local function shown(path, rule)
+  local key = rule.origin.key:match("^filesystem%.denyRead")
+  if not key or rule.glob or rule.path ~= path then return add(path, READ) end
+  if rule.origin.preset then
+    return ("add srt.remove %s to %s, which takes it out of %s"):format(entry(rule.given), key, rule.origin.file)
+  end
+  return ("take %s out of %s (%s)"):format(entry(rule.given), key, require("srt.source").where(rule.origin))
+end
+
+---What would hide a path, were it there.
+---@param path string
+---@param fs table filesystem of the profile
+---@return string|nil note
+function advice.hidden_later(path, fs)
+  local deny = paths.covering(paths.index(fs.denyRead), path)
+  local allow = deny and paths.covering(paths.index(fs.allowRead), path)
+  if not deny or not deny.origin or allow and #allow.path >= #deny.path then return nil end
+  return ("it is not there; filesystem.denyRead %s (%s) would hide it"):format(entry(deny.given),
+    require("srt.source").where(deny.origin))
+end
+
 ---@param action string as the agent names it, or of srt.judge
 ---@param answer srt.answer a denial
 ---@param fs table filesystem of the profile
@@ -83,10 +111,10 @@ function advice.of(action, answer, fs)
     local missing = listed(path, fs.allowWrite)
     if missing then return ("make %s before a run: %s has it, and it does not exist"):format(missing, WRITE) end
     if action == "delete" or not sys.lstat(path) then return of_folder(action, path) end
-    if broad(path) then return nil, ("%s is too much to advise"):format(path) end
+    if broad(path) then return too_much("%s is too much to advise", path) end
     return add(path, WRITE)
   end
-  if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return add(path, READ) end
+  if action == "read" and not rule.builtin and rule.origin and rule.origin.key then return shown(path, rule) end
 end
 
 return advice

@@ -189,7 +189,7 @@ function Expansion:add_name(entry)
   table.insert(entry.found, { path = path, type = st and st.type })
   if st then
     self.resolver:warn(entry.origin, ("%q is a pattern, and also the name of a path that exists: both count"):format(
-      entry.given))
+      entry.given), "pattern")
   end
 end
 
@@ -206,15 +206,16 @@ function Expansion:tell(entry)
   if #entry.unseen > 0 then
     local what = deny and "denied as a whole" or entry.list == "denyDelete" and "not kept" or "not allowed by it"
     resolver[deny and "warn" or "note"](resolver, entry.origin, ("%q: what can't be read is %s: %s"):format(entry.given,
-      what, some(entry.unseen)))
+      what, some(entry.unseen)), "pattern")
   end
   if deny then
     resolver:note(entry.origin, ("%q holds for what is there at start, and %s"):format(entry.given, self.guarded
       and "nothing inside can make a name that it matches"
-      or "for what is made later in a folder that matches; a new file elsewhere is not held"))
+      or "for what is made later in a folder that matches; a new file elsewhere is not held"), "pattern")
   end
   if entry.given:find("%[[!^]") then
-    resolver:warn(entry.origin, ("%q: \"!\" and \"^\" in a set are characters like any other"):format(entry.given))
+    resolver:warn(entry.origin, ("%q: \"!\" and \"^\" in a set are characters like any other"):format(entry.given),
+      "pattern")
   end
 end
 

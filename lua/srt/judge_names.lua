@@ -104,11 +104,9 @@ local function movable(self, from, to)
   local state, dir = names.holder(self, from)
   local into, other = names.holder(self, to)
   local closed = not state.write and state or not into.write and into
-  if self.view:mount(dir) ~= self.view:mount(other) then
-    if closed then return deny(from, write_rule(closed), "EXDEV") end
-    return allow(from, write_rule(into), "EXDEV", TWO_MOUNTS)
-  end
-  return closed and deny(from, write_rule(closed), "EROFS")
+  local which, apart = closed == into and to or from, self.view:mount(dir) ~= self.view:mount(other)
+  if closed then return deny(which, write_rule(closed), apart and "EXDEV" or "EROFS") end
+  return apart and allow(from, write_rule(into), "EXDEV", TWO_MOUNTS)
 end
 
 local function same(from, to)

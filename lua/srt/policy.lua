@@ -51,6 +51,19 @@ local function box_problem(self, fault, file, origin)
     message = message }
 end
 
+-- Files are told of as the user named the policy: from where it was named, as entries of its lists are.
+local function namer(path)
+  local sys, paths = require "srt.c.sys", require "srt.paths"
+  local real, given = sys.realpath(path), path:match("^.*/") or ""
+  local folder = real and paths.parent(real)
+  -- Through a link its folder has another name.
+  if not real or sys.realpath(given == "" and "." or given) ~= folder then
+    return function(file) return file == real and path or file end
+  end
+  local prefix = folder == "/" and "/" or folder .. "/"
+  return function(file) return file:sub(1, #prefix) == prefix and given .. file:sub(#prefix + 1) or file end
+end
+
 local function load_file(self, path, opts)
   if opts.base then add_layer(self, opts.base, source.document("(defaults)", nil, function() end), "", 1) end
   if opts.value then
@@ -74,7 +87,11 @@ local function load_file(self, path, opts)
     return self:problem({ file = path }, ("a policy must return a table (return { … }), this one returned %s")
       :format(kinds.describe(value, self.isfn)))
   end
-  local others = self.box.files and function() return self.box:files() end
+  local others = self.box.files and function()
+    local files = self.box:files()
+    for i, file in ipairs(files) do files[i] = self.shown(file) end
+    return files
+  end
   add_layer(self, value, source.document(path, nil, self.read, others), "", 1)
 end
 
@@ -183,16 +200,25 @@ local function judge(values)
   return unenforced, named
 end
 
----Turns problems with an origin into plain ones.
+---Turns problems with an origin into plain ones, in the order of their lines in each file.
 ---@param problems table[]
 ---@return table[]
 function policy.plain(problems)
-  local list = {}
+  local list, files, places = {}, {}, {}
   for i, p in ipairs(problems) do
     local line = p.line or (p.origin and p.origin.line) or nil
     list[i] = { file = p.origin and p.origin.file or p.file, line = line, key = p.key or (p.origin and p.origin.key),
       message = p.message }
+    local file = list[i].file or ""
+    files[file] = files[file] or i
+    places[list[i]] = i
   end
+  table.sort(list, function(a, b)
+    local file, other = files[a.file or ""], files[b.file or ""]
+    local line, below = a.line or math.huge, b.line or math.huge
+    if file ~= other then return file < other end
+    return line < below or line == below and places[a] < places[b]
+  end)
   return list
 end
 
@@ -202,7 +228,8 @@ end
 ---@param opts table|nil {read = fun(file): source text for line numbers, presets = fun(): names, readfile, value =
 --- table: the policy itself, of which path is only the name, places = of json.decode, where it was JSON; lenient =
 --- unknown keys of it are warned of; base = table: a policy that it extends}
----@return table|nil policy {file, box, values, unenforced, named, warnings, presets, undone}
+---@return table|nil policy {file, box, values, unenforced, named, warnings, presets, undone, shown = fun(file) as the
+--- user would name it}
 ---@return table[]|nil problems {file, line, key, message}, all that were found
 function policy.load(box, path, opts)
   opts = opts or {}
@@ -210,7 +237,7 @@ function policy.load(box, path, opts)
   local self = setmetatable({
     box = box, isfn = opts.isfn or box.isfn or require("srt.c.box").isfn, readfile = readfile,
     read = opts.read or function(file) return (readfile(file, MAX_BYTES)) end, presets = opts.presets,
-    layers = {}, problems = {}, names = {}, open = {}, seen = {},
+    shown = namer(path), layers = {}, problems = {}, names = {}, open = {}, seen = {},
   }, Loader)
   local ok, fault = pcall(load_file, self, path, opts)
   if not ok then
@@ -226,7 +253,7 @@ function policy.load(box, path, opts)
   local merged = require("srt.layers").merge(self.layers, warnings)
   local unenforced, named = judge(merged.values)
   return { file = path, box = box, values = merged.values, unenforced = unenforced, named = named, warnings = warnings,
-    presets = self.names, undone = merged.undone, read = self.read }
+    presets = self.names, undone = merged.undone, read = self.read, shown = self.shown }
 end
 
 return policy

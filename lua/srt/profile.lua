@@ -34,10 +34,9 @@ end
 ---@return table|nil entry {given=, path=, literal=, origin=}, or with pattern= in the place of path=
 local function path_entry(self, entry, list)
   local given, literal = entry.value, false
-  if type(given) == "table" then
-    given, literal, entry.literal = given.path, true, true
-  end
-  entry.given = given
+  if type(given) == "table" then given, literal, entry.literal = given.path, true, true end
+  entry.given = self.ctx.moved and self.ctx.moved(given) or given
+  given = entry.given
   local pattern, reason
   if not literal and (find(given, "*", 1, true) or find(given, "?", 1, true) or find(given, "[", 1, true)) then
     local expand = require("srt.expand")
@@ -178,7 +177,7 @@ local function callbacks(policy)
       if box and box.where then
         file, line = box:where(entry.value)
       end
-      out.origins[entry.value] = file and { file = file, line = line, key = key } or entry.origin
+      out.origins[entry.value] = file and { file = policy.shown(file), line = line, key = key } or entry.origin
     end
     out[name] = list
   end
@@ -235,12 +234,12 @@ function Resolver:unenforced(origin, _, message)
   self.later[#self.later + 1] = { origin = origin, key = origin.key, message = message }
 end
 
-function Resolver:warn(origin, message)
-  self.warnings[#self.warnings + 1] = { origin = origin, message = message }
+function Resolver:warn(origin, message, lint)
+  self.warnings[#self.warnings + 1] = { origin = origin, message = message, lint = lint }
 end
 
-function Resolver:note(origin, message)
-  self.notes[#self.notes + 1] = { origin = origin, message = message }
+function Resolver:note(origin, message, lint)
+  self.notes[#self.notes + 1] = { origin = origin, message = message, lint = lint }
 end
 
 -- Most policies say nothing of it, and then nothing is loaded for it.

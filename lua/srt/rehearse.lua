@@ -103,7 +103,8 @@ end
 ---@return string absolute; "~" is the home
 function Rehearsal:absolute(path)
   if path == "~" or path:sub(1, 2) == "~/" then return (self.facts.home or "~") .. path:sub(2) end
-  return paths.absolute(path, self.facts.cwd)
+  path = paths.absolute(path, self.facts.cwd)
+  return self.facts.moved and self.facts.moved(path) or path
 end
 
 ---What an action on a path is answered, without any callback.
@@ -123,6 +124,9 @@ function Rehearsal:judged(action, path, to)
     local why
     answer.advice, why = require("srt.advice").of(action, answer, self.profile.filesystem)
     answer.why = answer.why or why
+  elseif answer.errno == "ENOENT" and (action == "read" or action == "list") then
+    local missing = paths.normalize(self:absolute(path))
+    answer.why = answer.why or require("srt.advice").hidden_later(missing, self.profile.filesystem)
   end
   return answer
 end

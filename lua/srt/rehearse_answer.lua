@@ -50,6 +50,18 @@ function rehearse_answer.net(decision)
     advice = decision.advice, via = decision.action == "allow" and decision.via and decision.via.text or nil }
 end
 
+---The same, of a request or the response to it, with the status that the client is sent: a denial has one
+---(decision_deny in proxy/decision.c).
+---@param decision table of srt.decide_net
+---@param reviewed boolean|nil is it about a response?
+---@return srt.rehearsed
+function rehearse_answer.sent(decision, reviewed)
+  local answer = rehearse_answer.net(decision)
+  local status = answer.status or 0
+  if answer.is == "deny" and (status < 400 or status > 599) then answer.status = reviewed and 502 or 403 end
+  return answer
+end
+
 local WORDS = { allow = "allowed", deny = "denied", respond = "answered by the policy" }
 
 local function headers_into(say, word, headers)
@@ -85,7 +97,7 @@ function rehearse_answer.text(what, answer)
   if answer.via then say("  leaves: by %s", answer.via) end
   if answer.path then say("  path:  %s", answer.path) end
   if answer.note then say("  note:  %s", answer.note) end
-  for _, line in ipairs(answer.log or {}) do say("  log:   %s", line) end
+  for _, line in ipairs(answer.log or {}) do say("  log:   %s", report.printed(line)) end
   for line in (answer.detail or ""):gmatch("[^\n]+") do say("  trace: %s", (line:gsub("\t", "  "))) end
   return table.concat(lines, "\n") .. "\n"
 end

@@ -133,6 +133,11 @@ end
 ---@return string
 function report.logged(level, text) return level == "info" and text or level .. ": " .. text end
 
+---What a policy printed, between whose values there is a tab.
+---@param text string
+---@return string
+function report.printed(text) return plain((text:gsub("\t", "  "))) end
+
 ---Plain data of the errors, for --json.
 ---@param problems table[]
 ---@return table[]

@@ -21,7 +21,7 @@ function reporting.resolve(policy)
     local file, line
     if box and box.where then file, line = box:where(entry.value) end
     out.chain[i] = entry.value
-    out.origins[entry.value] = file and { file = file, line = line, key = "onViolation" } or entry.origin
+    out.origins[entry.value] = file and { file = policy.shown(file), line = line, key = "onViolation" } or entry.origin
   end
   return out
 end

@@ -57,7 +57,7 @@ local function new_box(facts, root, learner, given)
     ask = facts.ask,
     log = facts.log or function(level, text)
       local report = require "srt.report"
-      sys.write(2, "srt-lua: policy: " .. report.plain(report.logged(level, text)) .. "\n")
+      sys.write(2, "srt-lua: policy: " .. report.printed(report.logged(level, text)) .. "\n")
     end,
   }
   if box and facts.now then box:clock(facts.now) end
@@ -100,9 +100,9 @@ local function sort_notes(profile, rules)
     local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
     local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
     local allows, preset = key:find("allow", 1, true), entry.origin and entry.origin.preset
-    local list = (note.warn or allows and not preset) and profile.warnings or profile.notes
+    local severity = (note.warn or allows and not preset) and "warning" or "note"
     -- Ready-made policies list what other machines have; that this one lacks it is told by check where it allows.
-    if list == profile.warnings or allows or not preset then list[#list + 1] = text end
+    if severity == "warning" or allows or not preset then profile.linter:here(severity, entry.origin, text) end
   end
 end
 
@@ -136,7 +136,7 @@ end
 ---@return table[]? problems
 function session.profile(loaded, facts, options)
   return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
+    env = facts.env, moved = facts.moved, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
     stateFolders = facts.state, reportFiles = options.reportFiles, hide = options.hide, lint = options.lint,
     live = options.live, told = facts.program.asSrt, prompt = options.prompt, uid = (sys.ids()) })
 end
@@ -194,10 +194,6 @@ local function load(facts, path, options)
       problems[i] = require("srt.report").at(found.entry.origin, ("%s %s"):format(found.entry.given, found.text))
     end
     return nil, problems
-  end
-  if profile.nested and #profile.filesystem.denyWrite > 0 and #profile.filesystem.allowWrite > 0 then
-    profile.warnings[#profile.warnings + 1] = "allowNestedUserNamespaces: a command can take a denyWrite mount away "
-      .. "inside a namespace of its own, so names inside allowWrite can be replaced there"
   end
   local link = real and paths.movable(paths.absolute(path, facts.cwd), rules)
   if link then

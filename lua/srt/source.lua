@@ -120,17 +120,26 @@ local function index_of(doc, file)
   return index
 end
 
+-- The line of a text where it alone does not tell.
+local function line_by_key(doc, file, kind, text, key)
+  local index, nesting = index_of(doc, file), require "srt.nesting"
+  if not index then return nil end
+  index.held = index.held or nesting.of(doc.read(file))
+  return nesting.line(index.held, kind, text, key)
+end
+
 ---Looks a text up in the main file first, then in those it pulled in.
-local function locate(doc, kind, text)
+local function locate(doc, kind, text, key)
   local main = index_of(doc, doc.file)
   local line = main and main[kind][text]
   if line ~= nil and main then
-    return line or nil, doc.file
+    return line or line_by_key(doc, doc.file, kind, text, key), doc.file
   end
   local hit, where
   for _, file in ipairs(doc.others and doc.others() or {}) do
-    local index = type(file) == "string" and file ~= doc.file and file:find("%.lua$") and index_of(doc, file)
+    local index = type(file) == "string" and file ~= doc.file and file:find("%.lua$") and index_of(doc, file) or nil
     local at = index and index[kind][text]
+    if at == false then at = line_by_key(doc, file, kind, text, key) or false end
     if at == false or (at and hit) then
       return nil
     elseif at then
@@ -150,9 +159,13 @@ local lazy = {
       return nil
     end
     searches[origin] = nil
-    local line, file = locate(search.doc, search.kind, search.text)
-    -- Where an entry is no literal: where its list is.
-    if not line and not file and search.list then line, file = locate(search.doc, "names", search.list) end
+    local key = origin.key
+    local line, file = locate(search.doc, search.kind, search.text, key)
+    if not file and search.list then
+      line, file = line_by_key(search.doc, search.doc.file, "strings", search.text, key), search.doc.file
+    end
+    -- One of many, or not to be found: where its list is.
+    if not line and search.list then line, file = locate(search.doc, "names", search.list, key) end
     if line then
       origin.line, origin.file = line, file
     end

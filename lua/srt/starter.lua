@@ -11,6 +11,7 @@ local HEAD = [[
 --   srt-lua run %s -- COMMAND  runs COMMAND under it
 --
 -- All may be read but what is hidden; nothing may be written, and no host reached, but what is listed.
+-- srt.here is the folder of this file, whatever folder a command is run in.
 -- The policies in extends come with srt-lua; check shows what each of them brings. man srt-lua-policy has all keys.
 ]]
 
@@ -22,15 +23,22 @@ Writer.__index = Writer
 
 function Writer:line(depth, ...) self[#self + 1] = ("  "):rep(depth) .. table.concat({ ... }) end
 
-local function item(self, depth, name, why, off)
-  local more = off == true and "; take the -- away where it is needed" or off and "; " .. off or ""
-  self:line(depth, off and "-- " or "", text.quote(name), ", -- ", text.plain(why), more)
+-- A file of the project. The folder's own name may look like a pattern.
+local function placed(self, name)
+  local path = "srt.here .. " .. text.quote("/" .. name)
+  return self.dir:find("[*?%[]") and ("{ path = %s, literal = true }"):format(path) or path
 end
 
-local function list(self, depth, key, items, hint)
+local function item(self, depth, one, here)
+  local off, name = one.off, here and placed(self, one.name) or text.quote(one.name)
+  local more = off == true and "; take the -- away where it is needed" or off and "; " .. off or ""
+  self:line(depth, off and "-- " or "", name, ", -- ", text.plain(one.why), more)
+end
+
+local function list(self, depth, key, items, hint, here)
   if #items == 0 and not hint then return end
   self:line(depth, key, " = {")
-  for _, one in ipairs(items) do item(self, depth + 1, one.name, one.why, one.off) end
+  for _, one in ipairs(items) do item(self, depth + 1, one, here) end
   if hint then self:line(depth + 1, "-- ", hint) end
   self:line(depth, "},")
 end
@@ -39,7 +47,7 @@ end
 ---@param name string of the policy's file
 ---@return string
 function starter.text(project, name)
-  local self = setmetatable({}, Writer)
+  local self = setmetatable({ dir = project.dir }, Writer)
   self[1] = HEAD:format(name, name):sub(1, -2)
   for _, hint in ipairs(project.hints) do self:line(0, "-- ", hint) end
   self:line(0, "return {")
@@ -48,8 +56,8 @@ function starter.text(project, name)
   list(self, 1, "extends", table.move(project.presets, 1, #project.presets, #presets + 1, presets))
   self:line(0, "")
   self:line(1, "filesystem = {")
-  list(self, 2, "denyRead", project.hidden)
-  list(self, 2, "denyWrite", table.move(project.closed, 1, #project.closed, 2, { EDITOR }))
+  list(self, 2, "denyRead", project.hidden, nil, true)
+  list(self, 2, "denyWrite", table.move(project.closed, 1, #project.closed, 2, { EDITOR }), nil, true)
   list(self, 2, "allowWrite", {}, '"~/.cache/some-tool", -- besides the working directory')
   self:line(1, "},")
   self:line(0, "")

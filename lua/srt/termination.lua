@@ -33,7 +33,7 @@ function termination.resolve(resolver, values, exclude)
   end
   for i, entry in ipairs(more and more.list or {}) do out.extra[i] = path(entry) end
   for _, text in ipairs(host.lost(resolver.ctx.env or {})) do
-    resolver:warn(values["network.tlsTerminate"].origin, text)
+    resolver:warn(values["network.tlsTerminate"].origin, text, "as-found-here")
   end
   return out
 end

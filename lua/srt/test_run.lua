@@ -56,12 +56,13 @@ local function ask_request(self, read)
   local decision, parts = self.rehearsal:request { method = method, url = url, headers = headers_of(row.headers),
     body = row.body }
   if not decision then refuse("%s", parts) end
-  local answer = require("srt.rehearse_answer").net(decision)
+  local sent = require("srt.rehearse_answer").sent
+  local answer = sent(decision)
   self.cover:hit { origin = self.rehearsal:opener_of(parts.host, parts.port) }
   if not row.response or decision.action ~= "allow" then return answer end
   self.cover:hit(answer)
-  return require("srt.rehearse_answer").net(self.rehearsal:response(decision, { status = row.response.status,
-    headers = headers_of(row.response.headers), body = row.response.body }))
+  return sent(self.rehearsal:response(decision, { status = row.response.status,
+    headers = headers_of(row.response.headers), body = row.response.body }), true)
 end
 
 ---The answer to what a row asks.
@@ -212,11 +213,11 @@ end
 local function make_files(self)
   for key, text in pairs(self.spec.files or {}) do
     local path = type(key) == "string" and key or text
-    local ok, message = self.world:file(path, type(key) == "string" and text or "")
+    local ok, message = self.world:file(self.facts.moved(path), type(key) == "string" and text or "")
     if not ok then return ("files: %s: %s"):format(path, message) end
   end
   for _, path in ipairs(wanted_by(self.spec.rows)) do
-    local ok, message = self.world:file(path)
+    local ok, message = self.world:file(self.facts.moved(path))
     if not ok then return ("the file %s can't be made: %s"):format(path, message) end
   end
 end
@@ -230,7 +231,9 @@ function Run:all(spec, policy)
   spec.pass = function(seconds) set_clock(self, self.now + seconds) end
   self.fakes = require("srt.test_fakes").of(spec)
   self.facts.ask = self.fakes
-  self.facts.owned = function(files) return self.world:owned(files, require("srt.paths").parent(policy)) end
+  local folder = require("srt.paths").parent(policy)
+  self.facts.owned = function(files) return self.world:owned(files, folder) end
+  self.facts.moved = function(path) return self.world:moved(path, folder) end
   self.facts.log = function(level, text)
     self.lines[#self.lines + 1] = require("srt.report").logged(level, text)
   end

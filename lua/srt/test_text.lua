@@ -95,7 +95,7 @@ function test_text.human(run, cwd, tty)
         report.plain(short(place(run.file, result.line) .. ": " .. result.title)), off)
       failure(result, function(text) say("    ", text) end)
     end
-    for _, text in ipairs(result.said or {}) do say("  ", result.title .. ": " .. text) end
+    for _, text in ipairs(result.said or {}) do say("  ", result.title .. ": " .. report.printed(text)) end
   end
   for _, problem in ipairs(run.problems or {}) do lines[#lines + 1] = short(report.line(problem, tty)) end
   if run.covered then
@@ -121,7 +121,7 @@ function test_text.tap(runs, cwd)
     for _, result in ipairs(run.results) do
       result_line(not result.problems, place(run.file, result.line) .. ": " .. result.title)
       failure(result, note)
-      for _, text in ipairs(result.said or {}) do note(text) end
+      for _, text in ipairs(result.said or {}) do note(report.printed(text)) end
     end
     if run.problems then
       result_line(false, run.file .. " can't be run")

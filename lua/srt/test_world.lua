@@ -94,6 +94,15 @@ function World:owned(files, folder)
   return list
 end
 
+---Where a path is that is named with the policy's folder: this world's project stands for it.
+---@param path string
+---@param folder string the policy's
+---@return string
+function World:moved(path, folder)
+  if path:sub(1, 1) ~= "/" or paths.below(path, self.root) or not paths.below(path, folder) then return path end
+  return paths.normalize(paths.join(self.cwd, path:sub(#folder + 2)))
+end
+
 function World:close() tidy.tree(self.root) end
 
 return test_world

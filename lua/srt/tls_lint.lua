@@ -121,15 +121,21 @@ local function excluded(linter, profile)
   end
 end
 
----Warns of what termination, or its absence, keeps from taking effect.
+---Warns of what termination does not read.
 ---@param linter table with :warn(origin, message) and :note(origin, message)
 ---@param profile table
----@param env table<string, string> of srt-lua
-function tls_lint.run(linter, profile, env)
+function tls_lint.unread(linter, profile)
   local net = profile.network
   if net.tls and not net.enabled then linter:warn(net.tls.origin, "it does nothing: no network is allowed") end
   if net.tls then excluded(linter, profile) end
   listeners(linter, profile)
+end
+
+---Warns of values that never get to where they are for.
+---@param linter table with :warn(origin, message) and :note(origin, message)
+---@param profile table
+---@param env table<string, string> of srt-lua
+function tls_lint.values(linter, profile, env)
   values(linter, profile)
   variables(linter, profile.credentials, env)
 end

@@ -7,6 +7,7 @@ local top_screen = {}
 local KEPT = 300 -- events
 local MOST_RUNS = 100 -- with those that have ended
 local MAX_FIELD = 400
+local QUITS = "   (q quits)"
 
 local Screen = {}
 Screen.__index = Screen
@@ -109,8 +110,9 @@ function Screen:lines(rows, columns)
   for _, run in ipairs(self.order) do
     allowed, denied, going = allowed + run.allowed, denied + run.denied, going + (run.pid and not run.gone and 1 or 0)
   end
-  local out = { { ("srt-lua top: %d %s, %d allowed, %d denied since %s   (q quits)"):format(going,
-    going == 1 and "run" or "runs", allowed, denied, self.since), "bold" } }
+  local title = ("srt-lua top: %d %s, %d allowed, %d denied since %s"):format(going, going == 1 and "run" or "runs",
+    allowed, denied, self.since)
+  local out = { { #title + #QUITS <= columns and title .. QUITS or title, "bold" } }
   runs_part(self, out, math.max(1, rows // 3 - 2))
   out[#out + 1] = { "" }
   local room = math.min(rows - #out, self.seen, KEPT)

@@ -52,7 +52,8 @@ end
 
 -- The same again and again is one thing to tell.
 local function group(self, v, count, told)
-  local key = ("%s\0%s\0%s"):format(v.kind, v.target, v.rule or v.reason or "")
+  -- To remove a file takes another entry than to write it.
+  local key = ("%s\0%s\0%s\0%s"):format(v.kind, v.target, v.rule or v.reason or "", v.advice or "")
   local found = self.groups[key]
   if found then
     found.count = found.count + count

@@ -15,7 +15,7 @@ class Init(lib.Case):
         got = self.run_srt(["init", "p"], env=env)
         self.assertEqual((0, ""), (got.code, got.err), got)
         for part in ('github-readonly', 'npm', 'docker-client', '.env', '.github/workflows', 'srt-lua run policy.lua',
-                     'mkdir -p ~/.npm '):
+                     'mkdir -p ~/.npm\n'):
             self.assertIn(part, got.out)
         first = self.read("w/p/policy.lua")
         self.assertIn("runtime.version", json.loads(self.read("w/p/.luarc.json")))

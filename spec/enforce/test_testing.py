@@ -156,7 +156,7 @@ class Testing(Case):
         self.assertEqual(22, len([line for line in lines if line.startswith("ok ")]), got)
         self.assertIn("ok 1 - policy_spec.lua:11: read ~/.ssh/id_rsa is deny", lines)
         self.assertIn("ok 7 - policy_spec.lua:16: rename b to c is allow", lines)
-        self.assertIn("# seen\\x09project", lines)
+        self.assertIn("# seen  project", lines)
         # One entry, one branch and no more were left out.
         covered = [line for line in lines if line.startswith("# ")][1:]
         self.assertRegex(covered[0], r"^# covered: 7 of 9 list entries, 4 of 4 callbacks, (\d+) of (\d+) of their lines$")

@@ -6,10 +6,10 @@ describe("the advice on a denied path", function()
   local desk, said
 
   setup(function()
-    desk = decisions.open([[return { filesystem = { allowWrite = { ".", "~/.later" }, denyWrite = { "keep" },
-      denyRead = { "~/secret" }, protect = { "Makefile" } } }]],
+    desk = decisions.open([[return { extends = { "no-secrets" }, filesystem = { allowWrite = { ".", "~/.later" }, denyWrite = { "keep" },
+      denyRead = { "~/secret", "~/folder", "**/.env" }, protect = { "Makefile" } } }]],
       { files = { "keep", ".git/config", ".git/HEAD", ".git/objects/", ".git/refs/", ".git/hooks/", "Makefile",
-        "~/secret", "~/lib/x", "~/.ssh/known_hosts" } })
+        "~/secret", "~/folder/x", "work/.env", "~/.aws/x", "~/lib/x", "~/.ssh/known_hosts" } })
     said = function(action, path)
       local answer = desk.rehearsal:judged(action, path)
       assert.equal("deny", answer.decision)
@@ -23,7 +23,12 @@ describe("the advice on a denied path", function()
     assert.equal(('add "%s/lib/x" to filesystem.allowWrite'):format(home), said("write", "~/lib/x"))
     assert.equal(('add "%s/lib" to filesystem.allowWrite'):format(home), said("unlink", "~/lib/x"))
     assert.equal(('add "%s/lib" to filesystem.allowWrite'):format(home), said("create", "~/lib/y"))
-    assert.equal(('add "%s/secret" to filesystem.allowRead'):format(home), said("read", "~/secret"))
+    assert.equal('take "~/secret" out of filesystem.denyRead (policy.lua:2)', (said("read", "~/secret")
+      :gsub("%([^ ]*/", "(")))
+    assert.equal(('add "%s/folder/x" to filesystem.allowRead'):format(home), said("read", "~/folder/x"))
+    assert.equal(('add "%s/work/.env" to filesystem.allowRead'):format(desk.world.cwd), said("read", "work/.env"))
+    assert.equal('add srt.remove "~/.aws" to filesystem.denyRead, which takes it out of policies/no-secrets.lua',
+      said("list", "~/.aws"))
     assert.is_nil(said("write", "keep"))
     -- It is listed: only missing.
     for _, path in ipairs { "~/.later", "~/.later/a/b" } do
@@ -51,5 +56,24 @@ describe("the advice on a denied path", function()
 
   it("is none where too much would be opened", function()
     assert.equal("/etc would have to be writable, which is too much to advise", said("create", "/etc/x"))
+    assert.equal("/tmp would have to be writable, which is too much to advise; $TMPDIR names a folder of the run's own, "
+      .. "where the command may write", said("create", "/tmp/x-of-a-spec"))
+  end)
+
+  it("tells what would hide a file that is not there", function()
+    local answer = desk.rehearsal:judged("read", "~/folder/none")
+    assert.same({ "allow" }, { desk.rehearsal:judged("read", "~/none").decision, desk.rehearsal:judged("read", "~/none").why })
+    assert.equal("deny", answer.decision)
+    answer = desk.rehearsal:judged("read", "~/.gnupg/x")
+    assert.equal("allow", answer.decision)
+    assert.truthy(answer.why:find('it is not there; filesystem.denyRead "~/.gnupg" (policies/no-secrets.lua', 1, true))
+  end)
+
+  it("is on the end of a move that is refused", function()
+    local away = desk.rehearsal:judged("rename", "keep2", "~/lib/y")
+    assert.same({ "deny", ('add "%s/lib" to filesystem.allowWrite'):format(desk.world.home) },
+      { away.decision, away.advice })
+    assert.equal(desk.world.home .. "/lib/y", away.real)
+    assert.equal(desk.world.home .. "/lib/x", desk.rehearsal:judged("rename", "~/lib/x", "y").real)
   end)
 end)

@@ -151,5 +151,7 @@ suite("subjects of the box", function()
       "srt.remove {}", "srt.deny { reasn = 'x' }" } do
       assert.is_false((ask("return " .. body, "request", REQUEST)), body)
     end
+    local _, fault = ask("return srt.deny { reasn = 'x' }", "request", REQUEST)
+    assert.truthy(tostring(type(fault) == "table" and fault.message or fault):find("; did you mean reason?", 1, true))
   end)
 end)

@@ -187,7 +187,7 @@ suite("expanding", function()
       { files = { "a" } })
     local told = desk:profile().warnings
     desk:close()
-    for i, warning in ipairs(told) do told[i] = warning:match(": ([^:]+)$") end
+    for i, warning in ipairs(told) do told[i] = warning:match(": ([^:]+) %[as%-found%-here%]$") end
     table.sort(told)
     assert.same({ "*.none matches nothing that exists, so it allows nothing",
       "*.nope matches nothing that exists, so it allows nothing", "lit does not exist, so it allows nothing" }, told)

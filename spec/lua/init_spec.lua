@@ -85,6 +85,32 @@ describe("srt-lua init", function()
     end)
   end
 
+  it("hides a file of the project wherever a command is run, and its tests agree", function()
+    local top = made { ".env", "CLAUDE.md", "sub/x" }
+    local text = starter.text(detect.project(top), "policy.lua")
+    assert.truthy(text:find('srt.here .. "/.env", -- usually', 1, true))
+    assert.truthy(starter.text(setmetatable({ dir = "/a[b]" }, { __index = detect.project(top) }), "policy.lua")
+      :find('{ path = srt.here .. "/.env", literal = true }, --', 1, true))
+    local desk = decisions.open(text, { files = { ".env", "sub/.env" } })
+    local world, facts = desk.world, desk.rehearsal.facts
+    desk.world:file(world.root .. "/.env")
+    local run, answers = require("srt.rehearse").open, {}
+    for i, cwd in ipairs { world.root, world.cwd } do
+      facts.cwd = cwd
+      answers[i] = assert(run(facts, world.root .. "/policy.lua")):judged("read", world.root .. "/.env").decision
+    end
+    -- As srt-lua test does: the project stands for the policy's folder.
+    assert.same({ world.cwd .. "/.env", world.cwd, "/srv/px", ".env", world.root }, { world:moved("/srv/p/.env", "/srv/p"),
+      world:moved("/srv/p", "/srv/p"), world:moved("/srv/px", "/srv/p"), world:moved(".env", "/"),
+      (world:moved(world.root, "/")) })
+    facts.moved = function(path) return path == world.root .. "/.env" and world.cwd .. "/.env" or path end
+    facts.cwd = world.cwd
+    answers[3] = assert(run(facts, world.root .. "/policy.lua")):judged("read", ".env").decision
+    desk:close()
+    tree.remove(top)
+    assert.same({ "deny", "deny", "deny" }, answers)
+  end)
+
   it("reads remotes as git does", function()
     for _, row in ipairs(URLS) do
       assert.same({ row[2], row[3], row[4] }, { detect.remote(row[1]) }, row[1])

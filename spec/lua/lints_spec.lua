@@ -76,6 +76,12 @@ local ROWS = {
   { "ways-out", hosts('"a.test"', 'httpProxyPort = 3128'), hosts '"a.test"' },
   { "unread-secret", hosts '"a.test"' .. ', secrets = { s = { env = "T", hosts = { "a.test" } } }',
     hosts('"a.test"', READ) .. ', secrets = { s = { env = "T", hosts = { "a.test" } } }', { env = { T = "x" } } },
+  { "unread-tls", "network = { tlsTerminate = {} }", hosts('"a.test"', READ) },
+  { "nested-namespaces", 'allowNestedUserNamespaces = true, ' .. files 'allowWrite = { "/w" }, denyWrite = { "/w/a" }',
+    "allowNestedUserNamespaces = true, " .. files 'allowWrite = { "/w" }' },
+  { "pattern", files 'denyRead = { "**/.env" }', files 'denyRead = { "/w/.env" }', { cwd = path("jest") } },
+  { "without-effect", files 'allowWrite = { srt.remove "/none" }', files 'allowWrite = { "/w" }' },
+  { "unknown-lint", hosts '"*.co.uk", -- lint: ok broad-domian, ours\n', hosts '"*.co.uk", -- lint: ok broad-domain, ours-broad\n' },
   { "powerful-socket", 'network = { allowUnixSockets = { "/run/docker.sock" } }',
     'network = { allowUnixSockets = { "/run/postgresql/x" } }' },
   { "powerful-socket", 'network = { allowUnixSockets = { "~/.local/state/watchman/u-state/sock" } }',
@@ -129,12 +135,24 @@ describe("check", function()
       known[one.id] = true
       assert.truthy(one.severity == "warning" or one.severity == "note")
     end
-    local rows = {}
+    local rows = { ["as-found-here"] = true } -- below
     for _, row in ipairs(ROWS) do
       assert.is_true(known[row[1]], row[1])
       rows[row[1]] = true
     end
     for id in pairs(known) do assert.is_true(rows[id], "no row for " .. id) end
+  end)
+
+  it("names what the files that are there make of an entry, and a name that is no lint", function()
+    local desk = decisions.open(('return { filesystem = { allowWrite = { ".", "none/a", "none/b" -- lint: ok as-found-here\n },'
+      .. ' denyWrite = {\n "none/c" } } }'))
+    local profile = desk:profile()
+    desk:close()
+    assert.same({}, profile.warnings)
+    assert.truthy(table.concat(profile.notes, "\n"):find(":3: none/c [^\n]* %[as%-found%-here%]"))
+    local item = found(hosts '"*.co.uk", -- lint: ok broad-domian\n')["unknown-lint"]
+    assert.equal("there is no lint \"broad-domian\"; did you mean \"broad-domain\"?", item.message)
+    assert.truthy(found(hosts '"*.co.uk", -- lint: ok it is ours\n')["unknown-lint"])
   end)
 
   it("says the line and the lint, and hears of what is meant", function()
@@ -159,6 +177,17 @@ describe("check", function()
     assert.equal(1, #select(2, found(text:format(READ:gsub("tls", 'allowUnixSockets = { "/run/docker.sock" }, tls')))).warnings)
   end)
 
+  it("names the files of a policy as it was named itself", function()
+    put("named/policy.lua", "return {}")
+    local real = path("named")
+    for given, shown in pairs { [real] = real, [real .. "/../named/."] = real .. "/../named/." } do
+      local policy = assert(require("srt.policy").load(support.box({ [given .. "/policy.lua"] = "return {}" }), given .. "/policy.lua"))
+      assert.equal(shown .. "/more.lua", policy.shown(real .. "/more.lua"))
+      assert.equal("policies/npm.lua", policy.shown("policies/npm.lua"))
+      assert.equal("/elsewhere/more.lua", policy.shown("/elsewhere/more.lua"))
+    end
+  end)
+
   it("takes what a ready-made policy gives for a note", function()
     local preset = { ["no-secrets"] = STORES["no-secrets"], g = 'return { network = { allowedDomains = { "github.com" } } }' }
     local profile = assert(support.resolve('return { extends = { "g" } }', { lint = true, home = path("none") }, preset))
@@ -178,7 +207,7 @@ describe("check", function()
         desk:close()
         -- What is not there on this machine is no lint's.
         for text, item in pairs(profile.details) do
-          assert.is_false(item.severity == "warning", name .. ": " .. text)
+          assert.is_false(item.severity == "warning" and item.lint ~= "as-found-here", name .. ": " .. text)
         end
         count = count + 1
       end

@@ -83,6 +83,13 @@ describe("the live view", function()
     return screen
   end
 
+  it("leaves out of its first line what does not fit", function()
+    local whole = screen_of():lines(20, 200)[1][1]
+    assert.truthy(whole:find("since 11:00   (q quits)", 1, true))
+    assert.equal(whole, screen_of():lines(20, #whole)[1][1])
+    assert.equal((whole:gsub("   %(.*", "")), screen_of():lines(20, #whole - 1)[1][1])
+  end)
+
   it("counts for each run, and is of one where it is asked to be", function()
     local screen = screen_of()
     screen:add { run = "abcd1234", kind = "connect", target = "a:1", decision = "deny", count = 3, reason = "no" }

@@ -69,7 +69,7 @@ local function outcome(texts, name)
   if profile then
     -- These tell of places in files.
     profile.warnings, profile.notes, profile.unenforced = nil, nil, nil
-    profile.details, profile.provenance = nil, nil
+    profile.details, profile.linter, profile.provenance = nil, nil, nil
     return same.text(profile)
   end
   local lines = {}

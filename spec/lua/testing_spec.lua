@@ -77,3 +77,23 @@ describe("the meta file of tests", function()
     end
   end)
 end)
+
+describe("the status of an answer", function()
+  it("is what the client gets", function()
+    local sent = require("srt.rehearse_answer").sent
+    for _, case in ipairs { { "deny", nil, nil, 403 }, { "deny", nil, true, 502 }, { "deny", 429, nil, 429 },
+      { "deny", 200, nil, 403 }, { "respond", 204, nil, 204 }, { "allow", nil, nil, nil } } do
+      assert.equal(case[4], sent({ action = case[1], status = case[2] }, case[3]).status)
+    end
+  end)
+end)
+
+describe("what a test prints", function()
+  it("has blanks for the tabs of print", function()
+    local run = { file = "p_spec.lua", world = { cwd = "/w", home = "/h" }, results = {
+      { title = "f", said = { "hello\tallow\27" } } } }
+    local text = require("srt.test_text")
+    assert.equal("p_spec.lua: 1 test\n  f: hello  allow\\x1b\n", text.human(run, "/"))
+    assert.truthy(text.tap({ run }, "/"):find("\n# hello  allow\\x1b\n", 1, true))
+  end)
+end)

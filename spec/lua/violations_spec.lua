@@ -247,6 +247,16 @@ describe("the lines of the report", function()
     assert.equal("denied: 2 attempts or more", report.lines(store)[1])
   end)
 
+  it("tell apart what one file takes of several entries", function()
+    local store = store_of()
+    for _, advice in ipairs { 'add "/w/f" to filesystem.allowWrite', 'add "/w" to filesystem.allowWrite',
+      'add "/w/f" to filesystem.allowWrite' } do
+      store:add { kind = "write", target = "/w/f", rule = "not writable", advice = advice }
+    end
+    assert.same({ "denied: 3 attempts", '  write /w/f (2 times): add "/w/f" to filesystem.allowWrite',
+      '  write /w/f: add "/w" to filesystem.allowWrite' }, report.lines(store))
+  end)
+
   it("know of a kind that comes after much of another", function()
     local store = store_of()
     for i = 1, 1000 do store:add { kind = "write", target = "/d" .. i } end

@@ -14,8 +14,9 @@ check.USAGE = [[
 usage: srt-lua check POLICY… [--all | --json] [--fail-on SEVERITY]
 
 Validates policies and prints what they come to, each entry with where it came from, and what they probably do not
-mean: each such warning or note ends with the name of its lint, which docs/lints.md explains. A comment
-"-- lint: ok NAME" behind a line, or alone above a line or a table, says that it is meant.
+mean: such a warning or note ends with the name of its lint, which docs/lints.md explains. A comment
+"-- lint: ok NAME" behind its line, or alone above a line or a table, says that it is meant. Only what is told of this
+machine and of no line has no name.
 
   --all      show each entry; else what a ready-made policy denies by the dozen is one line
   --json     all of it for programs

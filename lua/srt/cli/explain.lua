@@ -139,7 +139,7 @@ local function rehearse(ctx, facts, options, lines)
   local rehearsal, problems = require("srt.rehearse").open(facts, options.policy,
     { command = options.net.command, onlyPaths = not is_net(options) })
   for i, line in ipairs(lines) do
-    ctx.err("srt-lua: policy: " .. report.plain(line) .. "\n")
+    ctx.err("srt-lua: policy: " .. report.printed(line) .. "\n")
     lines[i] = nil
   end
   ctx.err(rehearsal and report.text(rehearsal.profile.unenforced, ctx.tty)

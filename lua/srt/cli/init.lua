@@ -94,10 +94,12 @@ local function say_next(ctx, facts, path, where)
   ctx.out("next" .. where .. ":\n")
   local function say(command, what) ctx.out(("  %-40s %s\n"):format(command, what)) end
   local folders = missing(loaded and loaded.profile)
-  if folders then say("mkdir -p " .. folders, "what it allows to be written has to be there") end
+  -- Alone in its line, so that it can be copied.
+  if folders then ctx.out(("  what it allows to be written has to be there:\n  mkdir -p %s\n"):format(folders)) end
   say("srt-lua check " .. POLICY, "what it allows, and what looks wrong")
   say("srt-lua test " .. POLICY, ("asks it what %s says it has to answer"):format(TESTS))
   say(("srt-lua run %s -- COMMAND"):format(POLICY), "runs COMMAND under it, and tells what was denied")
+  say("srt-lua test", "runs the tests in policy_spec.lua, once you write some (srt-lua test --help)")
 end
 
 --- Runs the command.

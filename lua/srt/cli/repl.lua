@@ -215,7 +215,7 @@ local function start(ctx, options, facts)
   local self = setmetatable({ ctx = ctx, facts = facts, policy = options.file, tty = sys.isatty(0),
     taken = function() return false end, wait = function() return true end }, Session)
   facts.log = function(level, text)
-    ctx.out(("log: %s\n"):format(report.plain(report.logged(level, text))))
+    ctx.out(("log: %s\n"):format(report.printed(report.logged(level, text))))
   end
   if not self:load() then return FAILED end
   if self.tty then

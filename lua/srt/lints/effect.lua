@@ -74,7 +74,9 @@ end
 
 local function ways(self, profile, policy) require("srt.ways").lint(self, profile.network, policy.values) end
 
-local function secrets(self, profile, _, ctx) require("srt.tls_lint").run(self, profile, ctx.env or {}) end
+local function secrets(self, profile, _, ctx) require("srt.tls_lint").values(self, profile, ctx.env or {}) end
+
+local function unread(self, profile) require("srt.tls_lint").unread(self, profile) end
 
 local function sockets(self, profile, _, ctx)
   if profile.unix.allowed[1] then require("srt.unix_sockets").lint(self, profile.unix, ctx.env or {}) end
@@ -84,7 +86,8 @@ end
 local function past_proxy(profile)
   local point = require("srt.loopback").points(profile)[1]
   if not point then return "" end
-  return ("; and nothing of what a program sends to %s without the proxy"):format((require("srt.loopback").text(point)))
+  local where = require("srt.loopback").text(point)
+  return ("; nor does it see what a program sends to %s without the proxy"):format(where)
 end
 
 local function never_asked(self, profile, policy)
@@ -113,6 +116,14 @@ local function plain_only(self, profile, policy)
   end
 end
 
+local function nested(self, profile, policy)
+  local v, fs = policy.values.allowNestedUserNamespaces, profile.filesystem
+  if v and profile.nested and #fs.denyWrite > 0 and #fs.allowWrite > 0 then
+    self:warn(v.origin, "a command can take a denyWrite mount away inside a namespace of its own, so names inside "
+      .. "allowWrite can be replaced there")
+  end
+end
+
 return {
   { id = "write-denied", severity = "warning", run = write_denied,
     doc = "An `allowWrite` entry lies in a `denyWrite` one. A denial wins, so it allows nothing: take one of the two "
@@ -131,8 +142,10 @@ return {
   { id = "ways-out", severity = "warning", run = ways,
     doc = "A parent proxy, or a proxy of yours, decides or resolves what the policy's lists no longer do." },
   { id = "unread-secret", severity = "warning", run = secrets,
-    doc = "A secret or masked value never reaches the hosts it is for, or termination does not read what it is asked "
-      .. "to. Notes of it: variables that are not set, programs that pass the proxy by." },
+    doc = "A secret or masked value never reaches the hosts it is for. A note where its variable is not set." },
+  { id = "unread-tls", severity = "warning", run = unread,
+    doc = "Termination does not read what it is asked to, or there is no network to read. A note of programs that pass "
+      .. "the proxy by." },
   { id = "powerful-socket", severity = "warning", run = sockets,
     doc = "`allowUnixSockets` names the socket of a container engine, an SSH or GPG agent, D-Bus, X11 or watchman: "
       .. "what its server does for the command it does outside of the sandbox." },
@@ -142,4 +155,18 @@ return {
   { id = "plain-http-only", severity = "warning", run = plain_only,
     doc = "A filter reads plain HTTP alone, while HTTPS passes it by. `tlsTerminate = {}` shows it HTTPS too, "
       .. "`refuseOpaqueTunnels = true` refuses what it can't read." },
+  { id = "nested-namespaces", severity = "warning", run = nested,
+    doc = "`allowNestedUserNamespaces` lets a command undo `denyWrite`. Take it out where no browser or container "
+      .. "needs it." },
+  { id = "pattern", severity = "note",
+    doc = "What a pattern with `*`, `?` or `[` came to: it holds for what is there when the run starts, or some of "
+      .. "that can't be read. Name paths where that is not enough." },
+  { id = "as-found-here", severity = "note",
+    doc = "What the files of this machine make of an entry: it does not exist, is reached through a link, has other "
+      .. "names. A warning where it allows nothing or denies less." },
+  { id = "without-effect", severity = "warning",
+    doc = "A key that does nothing here, or `srt.remove` of what no policy has. A note where it is there for other "
+      .. "programs. Take it out." },
+  { id = "unknown-lint", severity = "note",
+    doc = "A comment `-- lint: ok NAME` names no lint of this list." },
 }
