@@ -24,6 +24,17 @@ struct question {
 	char text[];
 };
 
+const char *const question_words[] = {
+	[QUESTION_NO] = "no",
+	[QUESTION_YES] = "yes",
+	[QUESTION_LATE] = "late",
+	[QUESTION_NOBODY] = "nobody",
+	[QUESTION_RESTLESS] = "restless",
+	[QUESTION_RAN] = "ran",
+	[QUESTION_TAKEN] = "taken",
+	[QUESTION_TAKEN + 1] = NULL,
+};
+
 static void show_next(struct questions *q);
 
 void questions_init(struct questions *q)
@@ -83,7 +94,7 @@ static void go_on(struct questions *q)
 {
 	uv_timer_stop(&q->timer);
 	uv_poll_stop(&q->input);
-	if (q->state == QUESTIONS_SHOWN)
+	if (q->state >= QUESTIONS_SHOWN)
 		terminal_return(q->terminal);
 	if (q->state > QUESTIONS_IDLE)
 		sandbox_order(q->sandbox, MESSAGE_THAW);
@@ -133,13 +144,61 @@ static void answer_alike(struct questions *q, enum question_answer how,
 		answer(question, how, choice);
 }
 
-/* The terminal is given back only when nothing is left to ask. */
+static void order_freeze(struct questions *q)
+{
+	sandbox_freeze(q->sandbox, ++q->order);
+}
+
+/* Somebody else is at work: then nobody can be asked safely. */
+static void give_up(struct questions *q, enum question_answer how)
+{
+	static const char *const whys[] = {
+		[QUESTION_RESTLESS] =
+			"the command does not let itself be stopped, so "
+			"nothing is asked; that is a no",
+		[QUESTION_RAN] = "the command ran while it was to stand still, "
+				 "so the answer counts as no",
+		[QUESTION_TAKEN] = "another process set the terminal while the "
+				   "question was there, so the answer counts "
+				   "as no",
+		[QUESTION_TAKEN + 1] = NULL,
+	};
+
+	if (q->state >= QUESTIONS_SHOWN)
+		terminal_say(q->terminal, " (denied)\n");
+	go_on(q);
+	if (whys[how])
+		dprintf(STDERR_FILENO, "srt-lua: %s\n", whys[how]);
+	answer_all(q, how);
+}
+
+static void on_late(uv_timer_t *timer);
+
+/* Before an answer counts, PID 1 is asked whether the sandbox stood still. */
 static void settle(struct questions *q, enum question_answer how,
 		   unsigned int choice, const char *word)
 {
-	terminal_say(q->terminal, word);
+	if (!terminal_held(q->terminal)) {
+		give_up(q, QUESTION_TAKEN);
+		return;
+	}
+	uv_poll_stop(&q->input);
+	q->answer = how;
+	q->choice = choice;
+	q->word = word;
+	q->state = QUESTIONS_CHECKING;
+	order_freeze(q);
+	uv_timer_start(&q->timer, on_late, FREEZE_MS, 0);
+}
+
+/* The terminal is given back only when nothing is left to ask. */
+static void conclude(struct questions *q)
+{
+	uv_timer_stop(&q->timer);
+	q->state = QUESTIONS_SHOWN;
+	terminal_say(q->terminal, q->word);
 	terminal_say(q->terminal, "\n");
-	answer_alike(q, how, choice);
+	answer_alike(q, q->answer, q->choice);
 	show_next(q);
 }
 
@@ -147,13 +206,12 @@ static void on_late(uv_timer_t *timer)
 {
 	struct questions *q = timer->data;
 
-	if (q->state == QUESTIONS_SHOWN) {
+	if (q->state == QUESTIONS_SHOWN)
 		settle(q, QUESTION_LATE, 0, " (no answer)");
-		return;
-	}
-	/* The sandbox does not stop: then nobody can be asked safely. */
-	go_on(q);
-	answer_all(q, QUESTION_NOBODY);
+	else if (q->state == QUESTIONS_CHECKING)
+		give_up(q, QUESTION_RAN);
+	else
+		give_up(q, q->restless ? QUESTION_RESTLESS : QUESTION_NOBODY);
 }
 
 /* The number of the choice that was typed, or -1. */
@@ -227,6 +285,10 @@ static void on_input(uv_poll_t *poll, int status, int events)
 		settle(q, QUESTION_NO, 0, " (denied)");
 		return;
 	}
+	if (!terminal_held(q->terminal)) {
+		give_up(q, QUESTION_TAKEN);
+		return;
+	}
 	/* What was typed behind an answer is for nobody. */
 	for (ssize_t i = 0; i < size; i++)
 		if (take_key(q, keys[i]))
@@ -287,10 +349,8 @@ static void show_next(struct questions *q)
 	uv_poll_start(&q->input, UV_READABLE, on_input);
 }
 
-void questions_frozen(struct questions *q)
+static void show_first(struct questions *q)
 {
-	if (q->state != QUESTIONS_FREEZING)
-		return;
 	uv_timer_stop(&q->timer);
 	if (!TAILQ_EMPTY(&q->list) && terminal_borrow(q->terminal)) {
 		q->state = QUESTIONS_SHOWN;
@@ -301,14 +361,26 @@ void questions_frozen(struct questions *q)
 	answer_all(q, QUESTION_NOBODY);
 }
 
+void questions_frozen(struct questions *q, uint32_t order, bool still)
+{
+	if (order != q->order)
+		return;
+	if (q->state == QUESTIONS_CHECKING && still) {
+		conclude(q);
+	} else if (q->state == QUESTIONS_CHECKING) {
+		give_up(q, QUESTION_RAN);
+	} else if (q->state == QUESTIONS_FREEZING && still) {
+		show_first(q);
+	} else if (q->state == QUESTIONS_FREEZING) {
+		q->restless = true;
+		order_freeze(q);
+	}
+}
+
 void questions_interrupt(struct questions *q)
 {
-	if (q->state <= QUESTIONS_IDLE)
-		return;
-	if (q->state == QUESTIONS_SHOWN)
-		terminal_say(q->terminal, " (denied)\n");
-	go_on(q);
-	answer_all(q, QUESTION_NO);
+	if (q->state > QUESTIONS_IDLE)
+		give_up(q, QUESTION_NO);
 }
 
 int question_ask(struct questions *q, struct question **out, const char *text,
@@ -336,7 +408,8 @@ int question_ask(struct questions *q, struct question **out, const char *text,
 	*out = question;
 	if (q->state == QUESTIONS_IDLE) {
 		q->state = QUESTIONS_FREEZING;
-		sandbox_order(q->sandbox, MESSAGE_FREEZE);
+		q->restless = false;
+		order_freeze(q);
 		uv_timer_start(&q->timer, on_late, FREEZE_MS, 0);
 	}
 	return 0;
@@ -352,6 +425,8 @@ void question_cancel(struct question *question)
 	if (shown) {
 		uv_timer_stop(&q->timer);
 		q->shown = NULL;
+		/* What was answered to it is for none of the others. */
+		q->state = QUESTIONS_SHOWN;
 		terminal_say(q->terminal, " (nobody waits any more)\n");
 		show_next(q);
 	}

@@ -2,11 +2,12 @@
 """srt.ask on a real terminal: the command stands still meanwhile, and finds its terminal as it was."""
 import os
 import re
+import termios
 import time
 
 import terminal
-from lib import BINARY, as_everyone, main
-from running import Running
+from lib import BINARY, RESTLESS, as_everyone, main
+from running import Running, until
 
 # The answer is settled by what is typed once the question stands there.
 PROMPT = r"Allow\? \[(y/N|Y/n)\] "
@@ -92,6 +93,41 @@ class Ask(Running):
         time.sleep(PAUSE)
         shown.send("mine\n")
         shown.expect("<mine>")
+
+    @as_everyone
+    def test_what_does_not_stand_still_is_denied(self):
+        """A yes counts only where nothing ran and the terminal stayed as it was; the default counts for nothing."""
+        script = """curl -sS http://a.test:1/; %(restless)s 1 1000 & p=$!; sleep .1; curl -sS http://a.test:2/; kill -9 $p; wait $p
+            %(restless)s 50 10 & p=$!; sleep .1; curl -sS http://a.test:3/; kill -9 $p; wait $p; curl -sS http://a.test:4/"""
+        shown = self.on_terminal(["bash", "-c", script % {"restless": RESTLESS}],
+                                 'do return srt.ask("reach " .. conn.port, { default = true }) end')
+        shown.expect("reach 1\r")
+        shown.expect(PROMPT)
+        # As somebody outside of the sandbox would: "no" is an empty line then.
+        keys = termios.tcgetattr(shown.fd)
+        keys[0] |= termios.ICRNL
+        keys[3] |= termios.ICANON
+        keys[6][termios.VERASE], keys[6][termios.VKILL] = b"n", b"o"
+        termios.tcsetattr(shown.fd, termios.TCSANOW, keys)
+        self.say(shown, "no\r")
+        shown.expect("a.test:1 was denied .*: another process set the terminal while the user was asked")
+        shown.expect("reach 2\r")
+        shown.expect(PROMPT)
+        before = len(self.read("w/ran"))
+        # Its timer has it continued only now, when the answer is awaited.
+        self.assertTrue(until(lambda: len(self.read("w/ran")) > before))
+        self.say(shown, "y\r")
+        shown.expect("srt-lua: the command ran")
+        shown.expect("a.test:2 was denied .*: the command ran while the user was asked")
+        shown.expect("srt-lua: the command does not let itself be stopped, so nothing is asked; that is a no")
+        shown.expect("a.test:3 was denied .*: the user was not asked, for the command did not let itself be stopped")
+        # Who stands still is asked again.
+        shown.expect("reach 4\r")
+        shown.expect(PROMPT)
+        self.say(shown, "\r")
+        shown.expect("cannot resolve the host of a.test:4")
+        shown.expect("STATUS=")
+        self.assertEqual(shown.seen.count(b"Allow?"), 3)
 
     @as_everyone
     def test_time(self):
