@@ -322,7 +322,7 @@ static void show_next(struct questions *q)
 {
 	const struct question *question = TAILQ_FIRST(&q->list);
 	char text[4 * QUESTION_TEXT + 400], visible[4 * QUESTION_TEXT + 1];
-	char answers[3 * QUESTION_CHOICES];
+	char answers[3 * QUESTION_CHOICES], cut[100] = "";
 
 	if (q->state != QUESTIONS_SHOWN)
 		return;
@@ -330,12 +330,19 @@ static void show_next(struct questions *q)
 		go_on(q);
 		return;
 	}
-	visible_text(visible, question->text, question->size);
+	visible_text(visible, question->text,
+		     question->size < QUESTION_TEXT ? question->size
+						    : QUESTION_TEXT);
+	if (question->size > QUESTION_TEXT)
+		snprintf(cut, sizeof(cut),
+			 "\n(cut: these are the first %d bytes of %zu)",
+			 QUESTION_TEXT, question->size);
 	list_answers(&question->terms, answers, sizeof(answers));
 	snprintf(text, sizeof(text),
 		 "srt-lua: the policy asks, and the command is stopped for %d "
-		 "seconds at most:\n  %s\nAllow? %s ",
-		 (int)((question->terms.ms + 999) / 1000), visible, answers);
+		 "seconds at most:\n  %s%s\nAllow? %s ",
+		 (int)((question->terms.ms + 999) / 1000), visible, cut,
+		 answers);
 	q->shown = question;
 	q->typed_size = 0;
 	q->typed[0] = '\0';
@@ -393,8 +400,6 @@ int question_ask(struct questions *q, struct question **out, const char *text,
 
 	if (q->state == QUESTIONS_CLOSED || !terminal_askable(q->terminal))
 		return -ENOTTY;
-	if (size > QUESTION_TEXT)
-		size = QUESTION_TEXT;
 	question = malloc(sizeof(*question) + size);
 	if (!question)
 		return -ENOMEM;

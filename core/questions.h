@@ -10,7 +10,7 @@
 #include "core/sandbox.h"
 #include "core/terminal.h"
 
-#define QUESTION_TEXT 1000  /* bytes of a question; more is cut */
+#define QUESTION_TEXT 1000  /* bytes of a question that are shown */
 #define QUESTION_CHOICES 64 /* bytes of its choices, with the NUL */
 
 enum question_answer {
@@ -106,13 +106,15 @@ void questions_close(struct questions *questions);
 
 /**
  * question_ask() - ask, after those that were asked before
- * @text: shown with its control characters made visible; copied
+ * @text: shown with its control characters made visible, and cut where it is
+ *	long, which is said; copied
  * @terms: copied
  * @done: called once from the loop; the question is gone then. With
  *	QUESTION_YES, @choice is the number of the word chosen, from 0.
  *
  * The sandbox is stopped as long as there is a question. One answer is given
- * to all that have the same text and terms but for their time.
+ * to all that have the same text, the whole of it, and terms but for their
+ * time.
  * Return: 0; -ENOTTY where there is nobody to ask, -ENOMEM.
  */
 int question_ask(struct questions *questions, struct question **out,

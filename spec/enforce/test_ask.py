@@ -199,6 +199,23 @@ class Ask(Running):
         self.assertIn("  a\\x1b[2Jb\\x0dc\\x0ad\\x00e\\x7ff\\xc2\\x9bg\\xe2\\x80\\xaeh\\xffi\u00e4\u20acjkkk",
                       shown.seen.decode("utf-8", "replace"))
         self.assertLess(shown.seen.count(b"k"), 1100)
+        self.assertIn(b"(cut: these are the first 1000 bytes of 5029)", shown.seen)
+
+    @as_everyone
+    def test_an_answer_is_for_no_more_than_was_seen(self):
+        """Texts that differ only behind what is shown are asked each by itself, the same one once."""
+        shown = self.on_terminal(["sh", "-c", "for i in 1 2 1; do curl -sS http://a.test:$i/ & done; wait"],
+                                 """srt.state.count = (srt.state.count or 0) + 1
+            while srt.state.count < 3 do srt.sleep(0.05) end
+            srt.sleep(0.1 * conn.port)
+            do return srt.ask(("k"):rep(1000) .. conn.port) end""")
+        for keys in ("y\r", "n\r"):
+            shown.expect(r"\(cut: these are the first 1000 bytes of 1001\)\r?\nAllow\? \[y/N\] ")
+            self.say(shown, keys)
+        shown.expect("STATUS=")
+        self.assertEqual(shown.seen.count(b"Allow?"), 2)
+        self.assertEqual(shown.seen.count(b"cannot resolve the host of a.test:1"), 2)
+        self.assertNotIn(b"cannot resolve the host of a.test:2", shown.seen)
 
     @as_everyone
     def test_raw_mode(self):
