@@ -10,7 +10,8 @@
 
 #include "core/visible.h"
 
-enum { FREEZE_MS = 2000 };
+/* Typing an answer takes longer than LOOK_MS. */
+enum { FREEZE_MS = 2000, LOOK_MS = 20 };
 
 struct question {
 	TAILQ_ENTRY(question) link;
@@ -61,11 +62,13 @@ int questions_open(struct questions *q, uv_loop_t *loop,
 	if (error)
 		return error;
 	uv_timer_init(loop, &q->timer);
-	q->input.data = q->timer.data = q;
-	/* Neither may keep the loop alive. */
+	uv_timer_init(loop, &q->looks);
+	q->input.data = q->timer.data = q->looks.data = q;
+	/* None may keep the loop alive. */
 	uv_unref((uv_handle_t *)&q->input);
 	uv_unref((uv_handle_t *)&q->timer);
-	q->handles = 2;
+	uv_unref((uv_handle_t *)&q->looks);
+	q->handles = 3;
 	q->loop = loop;
 	q->sandbox = sandbox;
 	q->terminal = terminal;
@@ -93,6 +96,7 @@ static void answer_all(struct questions *q, enum question_answer how)
 static void go_on(struct questions *q)
 {
 	uv_timer_stop(&q->timer);
+	uv_timer_stop(&q->looks);
 	uv_poll_stop(&q->input);
 	if (q->state >= QUESTIONS_SHOWN)
 		terminal_return(q->terminal);
@@ -110,6 +114,7 @@ void questions_close(struct questions *q)
 	q->state = QUESTIONS_CLOSED;
 	answer_all(q, QUESTION_NOBODY);
 	uv_close((uv_handle_t *)&q->timer, on_closed);
+	uv_close((uv_handle_t *)&q->looks, on_closed);
 	uv_close((uv_handle_t *)&q->input, on_closed);
 }
 
@@ -170,6 +175,15 @@ static void give_up(struct questions *q, enum question_answer how)
 	if (whys[how])
 		dprintf(STDERR_FILENO, "srt-lua: %s\n", whys[how]);
 	answer_all(q, how);
+}
+
+/* Who sets the terminal, has a key edited and sets it back is seen as well. */
+static void on_look(uv_timer_t *looks)
+{
+	struct questions *q = looks->data;
+
+	if (!terminal_held(q->terminal))
+		give_up(q, QUESTION_TAKEN);
 }
 
 static void on_late(uv_timer_t *timer);
@@ -361,6 +375,7 @@ static void show_first(struct questions *q)
 	uv_timer_stop(&q->timer);
 	if (!TAILQ_EMPTY(&q->list) && terminal_borrow(q->terminal)) {
 		q->state = QUESTIONS_SHOWN;
+		uv_timer_start(&q->looks, on_look, LOOK_MS, LOOK_MS);
 		show_next(q);
 		return;
 	}

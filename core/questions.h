@@ -55,6 +55,7 @@ enum questions_state {
  * struct questions - the queue of questions, and the one on the screen
  * @shown: the one of @list that is on the screen, or NULL
  * @typed, @typed_size: of the answer, as far as it can be one
+ * @looks: at the terminal, while there is a question on it
  * @answer, @choice, @word: what was answered; @word is shown
  * @order: number of what PID 1 was asked last
  * @restless: PID 1 has tried to stop the sandbox, and could not yet
@@ -66,7 +67,7 @@ struct questions {
 	struct terminal *terminal;
 	TAILQ_HEAD(question_list, question) list;
 	const struct question *shown;
-	uv_timer_t timer;
+	uv_timer_t timer, looks;
 	uv_poll_t input;
 	int handles;
 	char typed[16];

@@ -103,13 +103,16 @@ class Ask(Running):
                                  'do return srt.ask("reach " .. conn.port, { default = true }) end')
         shown.expect("reach 1\r")
         shown.expect(PROMPT)
-        # As somebody outside of the sandbox would: "no" is an empty line then.
-        keys = termios.tcgetattr(shown.fd)
+        # As somebody outside of the sandbox would, so that "no" was an empty line, and back, which is seen at once.
+        keys, old = termios.tcgetattr(shown.fd), termios.tcgetattr(shown.fd)
         keys[0] |= termios.ICRNL
         keys[3] |= termios.ICANON
         keys[6][termios.VERASE], keys[6][termios.VKILL] = b"n", b"o"
         termios.tcsetattr(shown.fd, termios.TCSANOW, keys)
-        self.say(shown, "no\r")
+        shown.send("no")
+        time.sleep(0.1)
+        termios.tcsetattr(shown.fd, termios.TCSANOW, old)
+        shown.send("\r")
         shown.expect("a.test:1 was denied .*: another process set the terminal while the user was asked")
         shown.expect("reach 2\r")
         shown.expect(PROMPT)
