@@ -10,7 +10,10 @@ local EPERM, EACCES, ENOTTY, ENOSYS, EAFNOSUPPORT, ENETUNREACH = 1, 13, 25, 38, 
 local AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 local SOCK_STREAM, SOCK_TYPES, TCP = 1, 0xf, 6
 local O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 1, 2, 0x40, 0x200
-local PRIO_PROCESS, PRIO_USER, IOPRIO_WHO_PROCESS, IOPRIO_WHO_USER = 0, 2, 1, 3
+local O_OTHER = 3 -- neither reading nor writing, as ioctl(2) of some devices takes it
+local PRIO_PROCESS, PRIO_PGRP, PRIO_USER = 0, 1, 2
+local IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 1, 2, 3
+local SOL_SOCKET, SO_REUSEPORT, ENOPROTOOPT = 1, 15, 92
 
 -- Memory, queues and semaphores that all processes of a user share.
 local IPC = [[
@@ -58,6 +61,8 @@ local function host_network(list, options)
   if not options.agent then refuse(list, "connect", ENETUNREACH) end
   -- Abstract names are everybody's, and Landlock holds only what is bound by a path, or to a port.
   if not options.publish and (options.bare < 4 or options.sockets) then refuse(list, "bind", EPERM) end
+  -- A server of the same user outside would lose connections to a published port.
+  if options.publish then refuse(list, "setsockopt", ENOPROTOOPT, masked(1, SOL_SOCKET), masked(2, SO_REUSEPORT)) end
 end
 
 -- Without mounts: what Landlock does not know of.
@@ -70,15 +75,19 @@ end
 -- Without namespaces: what they would keep apart.
 local function host_processes(list, options)
   refuse_words(list, IPC, ENOSYS)
-  refuse(list, "setpriority", EPERM, masked(0, PRIO_USER))
+  for _, which in ipairs { PRIO_PGRP, PRIO_USER } do refuse(list, "setpriority", EPERM, masked(0, which)) end
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PROCESS), differs(1))
-  refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_USER))
+  for _, which in ipairs { IOPRIO_WHO_PGRP, IOPRIO_WHO_USER } do
+    refuse(list, "ioprio_set", EPERM, masked(0, which))
+  end
   refuse(list, "ioprio_set", EPERM, masked(0, IOPRIO_WHO_PROCESS), differs(1))
   for call in ("sched_setscheduler sched_setparam sched_setattr sched_setaffinity"):gmatch("%S+") do
     refuse(list, call, EPERM, differs(0))
   end
   -- A group, or everybody; Landlock holds it from ABI 6 on.
   if options.bare < 6 then refuse(list, "kill", EPERM, { index = 0, above = true, value = 0x80000000 }) end
+  -- Landlock lets that pass, though it reads nothing.
+  for i, call in ipairs { "open", "openat" } do refuse(list, call, EACCES, masked(i, O_OTHER, O_OTHER)) end
   if options.bare >= 3 then return end
   -- Landlock does not see these before ABI 3.
   refuse_words(list, "truncate truncate64", EACCES)

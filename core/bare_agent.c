@@ -3,6 +3,8 @@
 #include "core/bare_agent.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -60,17 +62,39 @@ static int take_listener(struct bare_agent *agent, int socket)
 	return error ? -1 : listener;
 }
 
+/*
+ * It runs no program; and by a filter more than theirs sessions know that who
+ * connects to them is none of the host (lua/srt/peer.lua).
+ */
+static int confine(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+	struct sock_fprog program = { ARRAY_SIZE(code), code };
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? -errno
+								    : 0;
+}
+
 /* It holds no capability that the command has not, and nothing of its own. */
 static int settle(const struct bare_agent *agent, int socket)
 {
 	const int keep[] = { socket, agent->watch };
+	int error;
 
 	sys_close_all_but(0, keep, agent->watch < 0 ? 1 : 2);
 	prctl(PR_SET_NAME, AGENT_NAME);
 	(void)setpgid(0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return caps_set(agent->plan->id.caps);
+	error = confine();
+	return error ? error : caps_set(agent->plan->id.caps);
 }
 
 _Noreturn void bare_agent_run(struct bare_agent *agent, int socket)

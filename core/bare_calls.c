@@ -378,16 +378,34 @@ static int connect_unix(struct bare_agent *agent, struct bare_socket *made)
 	return error;
 }
 
+/* As the kernel would, with a copy that is a Unix socket for sure. */
+static int listen_other(struct bare_agent *agent)
+{
+	const struct seccomp_data *data = &agent->guard.notify.request->data;
+	owned_fd int fd = notify_take_fd(thread_of(agent), thread_of(agent),
+					 (int)data->args[0]);
+	int family = 0;
+	socklen_t size = sizeof(family);
+
+	if (fd < 0 || !notify_valid(&agent->guard.notify) ||
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size) ||
+	    family != AF_UNIX)
+		return -EPERM;
+	return listen(fd, (int)data->args[1]) ? -errno : 0;
+}
+
 /*
  * Only with allowAllUnixSockets, whose sockets are no concern of ours. If
  * meanwhile the number has come to mean another socket, Landlock refuses that a
  * TCP socket is connected or bound (from ABI 4 on, without which no such plan
- * is made).
+ * is made); of listen(2), which binds as well, it does not know.
  */
-static int pass_other(struct bare_agent *agent)
+static int pass_other(struct bare_agent *agent, int number)
 {
 	if (!agent->plan->all_sockets)
 		return -EPERM;
+	if (number == SYS_listen)
+		return listen_other(agent);
 	notify_continue(&agent->guard.notify);
 	return GUARD_ANSWERED;
 }
@@ -400,7 +418,7 @@ static int serve_socket(struct bare_agent *agent, int number)
 	if (error)
 		return error;
 	if (!asked.made)
-		return pass_other(agent);
+		return pass_other(agent, number);
 	if (asked.made->family == AF_UNIX)
 		return number == SYS_connect ? connect_unix(agent, asked.made)
 					     : -EPERM;

@@ -6,6 +6,8 @@ local sys = require "srt.c.sys"
 
 local advice = {}
 
+-- Rules of srt.judge that an entry of allowUnixSockets would have kept from denying.
+local UNLISTED = { ["no network.allowUnixSockets"] = true, ["network.allowUnixSockets names no such path"] = true }
 local READ, WRITE = "filesystem.allowRead", "filesystem.allowWrite"
 
 ---@param path string
@@ -51,6 +53,16 @@ local function listed(path, entries)
   for _, one in ipairs(entries) do
     if one.path and paths.below(path, one.path) and not sys.lstat(one.path) then return one.path end
   end
+end
+
+---What to add so that a Unix socket may be connected to.
+---@param answer srt.answer a denial
+---@param env table<string, string>
+---@return string|nil
+function advice.socket(answer, env)
+  if not UNLISTED[answer.rule.builtin] then return nil end
+  local risk = require("srt.unix_sockets").risk(answer.real, env)
+  return add(answer.real, "network.allowUnixSockets") .. (risk and ", if you take the risk: " .. risk or "")
 end
 
 ---@param action string as the agent names it, or of srt.judge

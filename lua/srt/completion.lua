@@ -7,7 +7,7 @@ local completion = {}
 local VALUES = {
   ["--report"] = { "text", "json", "none" },
   ["--fail-on"] = { "error", "warning", "note" },
-  ["--protocol"] = { "connect", "http", "socks5", "socks4a", "transparent" },
+  ["--protocol"] = require("srt.rehearse").PROTOCOLS,
 }
 
 -- What words of a usage line stand for.
@@ -29,7 +29,7 @@ end
 ---@class srt.completion.option
 ---@field name string
 ---@field doc string
----@field takes string|nil "file", "folder", "words" or "any", where it takes a value
+---@field takes string|nil "file", "folder", "session", "words" or "any", where it takes a value
 ---@field words string[]|nil
 
 local function backends(command)
@@ -46,7 +46,7 @@ local function kind_of(command, name, argument)
   if VALUES[name] then return "words", VALUES[name] end
   if name == "--backend" then return "words", backends(command) end
   local word = argument:match("^%[?(%u+)")
-  return word == "FILE" and "file" or word == "DIR" and "folder" or "any"
+  return word == "FILE" and "file" or word == "DIR" and "folder" or word == "SESSION" and "session" or "any"
 end
 
 local function add(command, text, doc)

@@ -81,6 +81,12 @@ local function remember(self, host, port, decision)
   ports[port], self.known[host], self.known_count = decision, ports, self.known_count + 1
 end
 
+-- What an entry of the policy alone opens is not asked about: no answer could allow it.
+local function only_listed(self, host, port)
+  local address = domain.is_localhost(host) and "127.0.0.1" or domain.is_address(host) and host
+  return address and self:address(host, port, address) ~= nil
+end
+
 ---The part of a connection's decision that depends on host and port only.
 local function by_policy(self, host, port, protocol, call, process)
   local ports = self.known[host]
@@ -108,7 +114,9 @@ local function by_policy(self, host, port, protocol, call, process)
     commandId = self.commandId, process = process }
   local answer = require("srt.verdict").chain("decideConnect", self.decideConnect, call or decide_net.nobody, subject)
   if answer.verdict == "pass" and self.ask then return by_ask(self, subject) end
-  if answer.verdict == "pass" and self.prompt then return self.prompt(subject, call or decide_net.nobody) end
+  if answer.verdict == "pass" and self.prompt and not only_listed(self, canonical, port) then
+    return self.prompt(subject, call or decide_net.nobody)
+  end
   return by_callback(self, canonical, port, answer)
 end
 
@@ -214,7 +222,9 @@ function Decider:address(host, port, text)
   -- Only an entry of a list opens this host by address or as localhost: what a
   -- callback allows is judged as any other name is.
   local reason, class = self.guard:check(ANY_NAME, port, text)
-  return reason and reason:gsub(ANY_NAME, host:gsub("%%", "%%%%"), 1), class
+  if not reason then return nil end
+  reason = reason:gsub(ANY_NAME, host:gsub("%%", "%%%%"), 1)
+  return domain.is_address(host) and reason:gsub(" resolved to ", " is ", 1) or reason, class
 end
 
 local OPEN = {}

@@ -7,14 +7,19 @@ local denials = {}
 -- Rules that an entry of allowedDomains would have kept from denying.
 local UNLISTED = { ["network.allowedDomains"] = true, ["network.strictAllowlist"] = true, network = true }
 
-local function advice_of(decision)
+---The entry that would have kept a decision from denying.
+---@param decision table
+---@return string|nil
+function denials.advice(decision)
   if not UNLISTED[decision.rule] or not decision.host then return nil end
-  return ("add \"%s\" to network.allowedDomains"):format(spelled.target(decision.host, decision.port or 0))
+  return ("add \"%s\" to network.allowedDomains%s"):format(spelled.target(decision.host, decision.port or 0),
+    require("srt.metadata").warning(decision.host))
 end
 
 local function event_of(kind, target, decision, process)
-  return { kind = kind, target = target, rule = decision.rule, reason = decision.reason, advice = advice_of(decision),
-    origin = decision.origin and require("srt.source").where(decision.origin), process = process }
+  return { kind = kind, target = target, rule = decision.rule, reason = decision.reason,
+    advice = denials.advice(decision), origin = decision.origin and require("srt.source").where(decision.origin),
+    process = process }
 end
 
 -- Queries may hold secrets.

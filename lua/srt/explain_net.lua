@@ -31,6 +31,14 @@ local function body_of(text)
   return body, body == nil and ("%s can't be read: %s"):format(text:sub(2), message) or nil
 end
 
+local function no_protocol(text)
+  local known = rehearse.PROTOCOLS
+  for _, name in ipairs(known) do
+    if name == text then return nil end
+  end
+  return ("%q is no protocol: %s"):format(text, table.concat(known, ", "))
+end
+
 ---Takes an option with its value.
 ---@param options table to be filled
 ---@param field string of explain_net.option
@@ -50,6 +58,7 @@ function explain_net.take(options, field, value)
     if not options.status then problem = ("%q is no status of a response"):format(value) end
   else
     options[field] = value
+    problem = field == "protocol" and no_protocol(value) or nil
   end
   return problem
 end
@@ -99,6 +108,17 @@ function explain_net.told(rehearsal, lines, answer)
   return answer
 end
 
+-- A program inside does not ask the proxy for loopback: it meets the sandbox's own, where nobody listens.
+local function of_loopback(answer, decision)
+  local advice = answer.is == "deny" and require("srt.loopback").addresses(answer.host or "")
+    and require("srt.denials").advice(decision)
+  if not advice then return answer end
+  answer.advice = advice .. ", and the host's server is there inside"
+  answer.note = "loopback is the sandbox's own: without that entry most programs get \"Connection refused\" from it, "
+    .. "which no report tells"
+  return answer
+end
+
 local function finish(rehearsal, lines, decision)
   return explain_net.told(rehearsal, lines, rehearse_answer.net(decision))
 end
@@ -111,7 +131,8 @@ end
 function explain_net.ask(rehearsal, question, lines)
   local options = question.options
   if question.action == "connect" then
-    return finish(rehearsal, lines, rehearsal:connect(question.host, question.port, options.protocol))
+    local decision = rehearsal:connect(question.host, question.port, options.protocol)
+    return of_loopback(finish(rehearsal, lines, decision), decision)
   end
   local decision, parts = rehearsal:request { method = question.method, url = question.url, headers = options.headers,
     body = options.body }

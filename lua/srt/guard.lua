@@ -148,7 +148,8 @@ function Guard:check(host, port, text)
   if bytes then
     local literal = address.text(bytes)
     literal = literal:find(":", 1, true) and ("[%s]"):format(literal) or literal
-    reason = ("%s; to allow it, add \"%s:%d\" to network.allowedDomains"):format(reason, literal, port)
+    reason = ("%s; to allow it, add \"%s:%d\" to network.allowedDomains%s"):format(reason, literal, port,
+      require("srt.metadata").warning(address.text(bytes)))
   end
   return reason, class
 end

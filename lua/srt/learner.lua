@@ -20,9 +20,6 @@ local UNIX = "socket(AF_UNIX)"
 local ANY = "learn-any-host"
 local PRESET = "return { network = { decideConnect = function() return true end } }"
 
-local METADATA = { "169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16", "192.0.0.192",
-  "[fd00:ec2::254]", "[fd20:ce::254]", "metadata.google.internal", "metadata.goog", "metadata:80" }
-
 -- Servers of the host on loopback, as allowedDomains has them: the low ports first.
 local function host_servers()
   local list, seen = {}, {}
@@ -60,7 +57,7 @@ function Learner:value()
   local write = {}
   for i, path in ipairs(self.write) do write[i] = { path = path, literal = true } end
   return { extends = { ANY }, filesystem = { allowWrite = write },
-    network = { allowedDomains = host_servers(), deniedDomains = METADATA } }
+    network = { allowedDomains = host_servers(), deniedDomains = require("srt.metadata").ENTRIES } }
 end
 
 ---A ready-made policy of learning's own.

@@ -76,8 +76,8 @@ end
 function net_text.not_listed(host, port, strict)
   local name = target(host, port)
   return deny({
-    reason = ("%s is not in network.allowedDomains%s; add %q to the policy to allow it"):format(name,
-      strict and " and network.strictAllowlist is set" or "", name),
+    reason = ("%s is not in network.allowedDomains%s; add %q to the policy to allow it%s"):format(name,
+      strict and " and network.strictAllowlist is set" or "", name, require("srt.metadata").warning(host)),
     rule = strict and "network.strictAllowlist" or "network.allowedDomains", host = host, port = port,
   })
 end

@@ -78,14 +78,21 @@ local function load_file(self, path, opts)
   add_layer(self, value, source.document(path, nil, self.read, others), "", 1)
 end
 
+-- How a file is extended, where a text names one; nothing for other texts.
+local function by_require(text)
+  local name = text:match("^/.*/([^/]+)%.lua$") or text:match("^([^/].*)%.lua$")
+  if not name then return "" end
+  name = name:gsub("^%.%.?/", ""):gsub("/", ".")
+  return ("; a file beside the policy is extended by (require %q), in parentheses"):format(name)
+end
+
 ---Says that a name is none of the ready-made policies.
 local function unknown_preset(self, name, fault, origin)
   local near = self.presets and require("srt.suggest").nearest(name, self.presets())
   local message = type(fault) == "table" and fault.message or fault
   self:problem(origin, ("the ready-made policy %q can't be loaded%s: %s"):format(name,
     near and near ~= name and (" (did you mean %q?)"):format(near) or "", tostring(message or "there is none"))
-    .. (name:find("%.lua$") and ("; a file beside the policy is extended by (require %q)"):format(name:sub(1, -5))
-      or ""))
+    .. by_require(name))
 end
 
 ---A ready-made policy counts once, at its first place, however often it is extended.
@@ -121,7 +128,7 @@ local function extend(self, entry, doc, depth)
     add_layer(self, base, doc, origin.key, depth)
   else
     self:problem(origin, "expected the name of a ready-made policy or a table, found "
-      .. kinds.describe(base, self.isfn))
+      .. kinds.describe(base, self.isfn) .. (type(base) == "string" and by_require(base) or ""))
   end
 end
 

@@ -11,6 +11,9 @@ Rehearsal.__index = Rehearsal
 -- What settle throws where rehearse.interrupted, set by whoever hears of Ctrl-C, says so.
 rehearse.INTERRUPTED = "interrupted"
 
+-- How a client can connect.
+rehearse.PROTOCOLS = { "connect", "http", "socks5", "socks4a", "transparent" }
+
 local STANDARD = { http = 80, https = 443 }
 local OPENS = { read = "read", write = "write", append = "write" }
 
@@ -114,7 +117,9 @@ function Rehearsal:judged(action, path, to)
   if self.opener and mode and self.opener:asks(answer, mode) then
     local callbacks = self.profile.callbacks
     answer.asks = callbacks.origins[callbacks.decideOpen[1]] or { key = "filesystem.decideOpen" }
-  elseif answer.decision == "deny" and action ~= "connect" then
+  elseif answer.decision == "deny" and action == "connect" then
+    answer.advice = require("srt.advice").socket(answer, self.facts.env)
+  elseif answer.decision == "deny" then
     local why
     answer.advice, why = require("srt.advice").of(action, answer, self.profile.filesystem)
     answer.why = answer.why or why
@@ -167,6 +172,9 @@ end
 ---@return string? host
 ---@return integer|string port, or what is wrong
 function rehearse.place(text)
+  if text:find("^%a[%w+.-]*://") then
+    return nil, ("%q is a URL: connect takes HOST:PORT, and request METHOD URL"):format(text)
+  end
   if not text:find("[^:]:%d+$") then return nil, ("%q has no port, as in example.org:443"):format(text) end
   local host, port = require("srt.retarget").authority(text)
   if not host then return nil, ("%q: %s"):format(text, port) end

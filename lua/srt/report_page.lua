@@ -61,9 +61,10 @@ input,select,button{font:inherit;padding:.25rem .5rem}input{flex:1;min-width:12r
 #time i{display:block}.d{background:var(--deny)}.a{background:var(--allow)}
 #span{display:flex;justify-content:space-between}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:0 2rem}
-table{border-collapse:collapse;width:100%}th{text-align:left}
+table{border-collapse:collapse;width:100%}td,th{text-align:left}th,td.w,td.n{white-space:nowrap}
 td,th{padding:.15rem .6rem .15rem 0;vertical-align:top;border-bottom:1px solid var(--soft);overflow-wrap:anywhere}
-td.n{text-align:right;white-space:nowrap}td.w{white-space:nowrap}
+td.n{text-align:right}td.what,td.why{width:26%}td.by{width:18%}td.who{width:16%}
+.wide{overflow-x:auto}#events{min-width:60rem}
 tr.pick{cursor:pointer}tr.deny td:nth-child(2){color:var(--deny);font-weight:600}
 ]]
 
@@ -76,14 +77,14 @@ local BODY = [[
 <h2>Timeline</h2><div id="time"></div><div id="span" class="soft"><span id="from"></span><span id="to"></span></div>
 <div class="two"><div><h2>Destinations</h2><table id="hosts"></table></div>
 <div><h2>Denied, by rule</h2><table id="rules"></table></div></div>
-<h2>Events</h2><table id="events"></table><p><button id="more"></button></p>
+<h2>Events</h2><div class="wide"><table id="events"></table></div><p><button id="more"></button></p>
 ]]
 
 local SCRIPT = [==[
 "use strict";
 const $ = id => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
-const STEP = 500, BINS = 80, TOP = 30, NETWORK = ["connect", "request", "response", "address", "name"];
+const STEP = 500, BINS = 80, TOP = 30, SHORT = 80, NETWORK = ["connect", "request", "response", "address", "name"];
 const events = data.events.map(e => {
   const [time, decision, kind, target, rule, reason, origin, advice, command, policy, count, exe] = e;
   let host = "";
@@ -162,8 +163,12 @@ function table() {
   const rows = [];
   for (let i = chosen.length - 1; i >= 0 && rows.length < shown; i--) {
     const e = chosen[i], by = [e.rule, e.origin].filter(Boolean).join(", ");
-    rows.push(row([[e.time, "w"], [e.decision], [e.kind], [e.target + (e.count > 1 ? " (" + e.count + " times)" : "")],
-      [e.advice || e.reason], [by], [[e.exe, e.command].filter(Boolean).join(" in ")]], e.decision));
+    const command = e.command.length > SHORT ? e.command.slice(0, SHORT) + "…" : e.command;
+    const it = row([[e.time, "w"], [e.decision, "w"], [e.kind, "w"],
+      [e.target + (e.count > 1 ? " (" + e.count + " times)" : ""), "what"], [e.advice || e.reason, "why"], [by, "by"],
+      [[e.exe, command].filter(Boolean).join(" in "), "who"]], e.decision);
+    it.lastChild.title = e.command;
+    rows.push(it);
   }
   $("events").replaceChildren(head(["Time", "Decision", "Kind", "What", "Why", "Rule", "Who"]), ...rows);
   $("more").hidden = rows.length >= chosen.length;

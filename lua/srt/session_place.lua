@@ -44,6 +44,20 @@ function place.make(facts, name)
   return nil, "there is no folder for the session's socket that only this user can write to; name one with --socket"
 end
 
+---The names of sessions, for completion; one that was killed may be among them.
+---@param facts {env: table, home: string|nil}
+---@return string[]
+function place.names(facts)
+  local found = {}
+  for _, folder in ipairs(folders(facts)) do
+    for _, file in ipairs(sys.readdir(require("srt.state").sockets(folder)) or {}) do
+      local name = file:sub(1, -#SUFFIX - 1)
+      if file:sub(-#SUFFIX) == SUFFIX and not place.refuse(name) then found[name] = true end
+    end
+  end
+  return require("srt.tables").keys(found)
+end
+
 ---The socket of a session.
 ---@param facts {env: table, home: string|nil}
 ---@param session string its name, or a path

@@ -18,6 +18,9 @@ local function valued_of(command)
   return out
 end
 
+-- Names of sessions are as many as there are now.
+local SESSIONS = "srt-lua completions sessions 2>/dev/null"
+
 local words_of = require("srt.completion").words
 
 local function known(kind)
@@ -101,7 +104,8 @@ _srt_lua() {
 complete -F _srt_lua srt-lua
 ]=]
 
-local BASH_VALUE = { file = "_srt_lua_files", folder = "_srt_lua_files -d", any = ":" }
+local BASH_VALUE = { file = "_srt_lua_files", folder = "_srt_lua_files -d", any = ":",
+  session = '_srt_lua_words "$(' .. SESSIONS .. ')"' }
 
 ---@param commands table[] of srt.completion.all
 ---@return string
@@ -124,7 +128,7 @@ end
 -- zsh: _arguments does the counting.
 
 local ZSH_KIND = { policy = "_files -g '*.(lua|json)'", file = "_files", folder = "_files -/", any = " ",
-  command = "_command_names -e" }
+  command = "_command_names -e", session = "{compadd -- $(" .. SESSIONS .. ")}" }
 
 -- For inside of '…', where _arguments has brackets and colons for itself.
 local function zsh_text(text) return (text:gsub("[%[%]:\\]", "\\%0"):gsub("'", "'\\''")) end
@@ -195,7 +199,8 @@ end
 
 local function fish_text(text) return "'" .. text:gsub("[\\']", "\\%0") .. "'" end
 
-local FISH_KIND = { policy = "-F", file = "-F", folder = "-x -a '(__fish_complete_directories)'", any = "-x" }
+local FISH_KIND = { policy = "-F", file = "-F", folder = "-x -a '(__fish_complete_directories)'", any = "-x",
+  session = "-x -a '(" .. SESSIONS .. ")'" }
 
 -- Behind the condition, which is still open.
 local FISH_WORD = { folder = "' -a '(__fish_complete_directories)'", file = "' -F",

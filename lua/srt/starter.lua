@@ -64,6 +64,24 @@ function starter.text(project, name)
   return table.concat(self, "\n") .. "\n"
 end
 
+local TESTS = [[
+-- What %s has to answer; srt-lua test asks it, and runs nothing. A starter by srt-lua init: add what matters to you.
+return {
+  rows = {
+    { write = "src/x", is = "allow" },
+    { write = "%s", is = "deny" },
+    { create = ".git/hooks/pre-commit", is = "deny" },
+    { read = "~/.ssh/id_ed25519", is = "deny" },
+    { connect = "example.com:443", is = "deny" },
+  },
+}
+]]
+
+---The first tests of that policy.
+---@param name string of the policy's file
+---@return string
+function starter.tests(name) return TESTS:format(name, name) end
+
 ---What an editor with lua-language-server takes.
 ---@param library string|nil the folder of our definitions
 ---@return string JSON

@@ -81,9 +81,15 @@ end
 ---@return string[]
 function World:owned(files, folder)
   local list = table.move(files, 1, #files, 1, {})
+  local function twin(file)
+    local path = paths.below(file, folder) and paths.join(self.cwd, file:sub(#folder + 2))
+    return path and self:file(path) and path
+  end
   for _, file in ipairs(files) do
-    local twin = paths.below(file, folder) and paths.join(self.cwd, file:sub(#folder + 2))
-    if twin and self:file(twin) then list[#list + 1] = twin end
+    list[#list + 1] = twin(file) or nil
+    -- Tests go with their policy, wherever that is there.
+    local tests = require("srt.own_files").tests(file)
+    if tests then twin(tests) end
   end
   return list
 end

@@ -62,8 +62,8 @@ function Screen:add(v)
   local word = denied and "deny" or v.decision == "respond" and "answer" or "allow"
   local exe = type(v.process) == "table" and field(v.process.exe)
   local at = (field(v.time) or ""):match("%d%d:%d%d:%d%d") or "??:??:??"
-  local why = denied and ": " .. text.why { advice = field(v.advice), reason = field(v.reason), rule = field(v.rule),
-    origin = field(v.origin) } or ""
+  local why = denied and ": " .. text.why { target = field(v.target), advice = field(v.advice),
+    reason = field(v.reason), rule = field(v.rule), origin = field(v.origin) } or ""
   local line = ("%s %s %-6s %-8s %s%s%s%s"):format(at, id, word, field(v.kind) or "?", field(v.target) or "?",
     count > 1 and (" (%d times)"):format(count) or "", why, exe and "  [" .. exe .. "]" or "")
   self.seen = self.seen + 1

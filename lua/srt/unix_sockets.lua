@@ -129,13 +129,18 @@ local WARNINGS = {
   dbus = "services on D-Bus start programs outside of the sandbox (systemd-run, portals): it is a way out",
 }
 
-local function kind_of(entry, env)
-  local path = entry.path or paths.join(entry.pattern.root, entry.pattern.rest)
+local function kind_of(path, env)
   if path == env.SSH_AUTH_SOCK then return "ssh" end
   for _, row in ipairs(GIVES) do
     if path:find(row[1]) then return row[2] end
   end
 end
+
+---What a server gives to whoever reaches it, where it is known to be much.
+---@param path string
+---@param env table<string, string>
+---@return string|nil
+function unix_sockets.risk(path, env) return WARNINGS[kind_of(path, env)] end
 
 --- What a user should know of the entries.
 ---@param linter table of srt.lint
@@ -143,8 +148,9 @@ end
 ---@param env table<string, string>
 function unix_sockets.lint(linter, unix, env)
   for _, entry in ipairs(unix.allowed) do
-    local kind = kind_of(entry, env)
-    if kind then linter:warn(entry.origin, ("%q: %s"):format(entry.given, WARNINGS[kind])) end
+    local path = entry.path or paths.join(entry.pattern.root, entry.pattern.rest)
+    local risk = unix_sockets.risk(path, env)
+    if risk then linter:warn(entry.origin, ("%q: %s"):format(entry.given, risk)) end
   end
   if unix.all and unix.allowed[1] then
     linter:warn(unix.allowed[1].origin, "has no effect: allowAllUnixSockets allows every Unix socket")

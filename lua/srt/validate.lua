@@ -142,7 +142,8 @@ function Checker:unknown(node, name, origin, prefix)
     end
   end)
   local meant = elsewhere or (near and (prefix ~= "" and prefix .. "." .. near or near))
-  local hint = meant and ("; did you mean %s?"):format(meant) or ""
+  local top = elsewhere and prefix ~= "" and not elsewhere:find(".", 1, true) and " at the top level" or ""
+  local hint = meant and ("; did you mean %s%s?"):format(meant, top) or ""
   local ignored = self.doc.ignored
   if not ignored then return self:fail(origin, "unknown key" .. hint) end
   ignored[#ignored + 1] = { origin = origin, key = origin.key, message = "unknown key, which is ignored" .. hint }

@@ -67,22 +67,17 @@ local function chosen(list)
   return out
 end
 
--- Does a reason begin with what was denied, as most do? Of a URL it leaves out the scheme's own port.
-local function tells_target(why, target)
-  local url = target:gsub("^(%S+ http://[^/]*):80/", "%1/"):gsub("^(%S+ https://[^/]*):443/", "%1/")
-  return why:sub(1, #target) == target or why:sub(1, #url) == url
-end
-
 local function line_of(line)
   local v = line.violation
-  local target, why = text.clean(v.target, MOST_TEXT), text.clean(text.why(v), MOST_TEXT)
+  local own = text.why(v)
+  local target, why = text.clean(v.target, MOST_TEXT), text.clean(own, MOST_TEXT)
   if line.targets > 1 then
     local place = v.advice and v.advice:match('^add [^"]*"([^"]*)"')
     return ("  %s %s: %s (%d paths, first %s)"):format(v.kind, place or v.target:match("^(.+)/[^/]*$") or "/", why,
       line.targets, target)
   end
   local times = line.count > 1 and (" (%d times%s)"):format(line.count, line.more and " or more" or "") or ""
-  if not v.advice and tells_target(why, v.target) then return ("  %s%s: %s"):format(v.kind, times, why) end
+  if not v.advice and own == v.reason and text.beyond(v) then return ("  %s%s: %s"):format(v.kind, times, why) end
   return ("  %s %s%s: %s"):format(v.kind, target, times, why)
 end
 

@@ -67,8 +67,26 @@ function violation_text.subject(v)
   return ("deny %s %s"):format(ATTEMPTS[v.kind] or v.kind, v.target)
 end
 
+---What a reason says after the target that most begin with. Of a URL they leave out the scheme's own port.
+---@param v {target: string?, reason: string}
+---@return string|nil
+function violation_text.beyond(v)
+  local target, reason = v.target or "", v.reason:gsub("^the response to ", "")
+  local url = target:gsub("^(%S+ http://[^/]*):80/", "%1/"):gsub("^(%S+ https://[^/]*):443/", "%1/")
+  local method, rest = url:match("^(%S+) (.+)$")
+  for _, said in ipairs { target, url, method and method .. " " .. require("srt.net_text").url(rest) } do
+    if said ~= "" and reason:sub(1, #said) == said then return reason:sub(#said + 1) end
+  end
+end
+
+-- What the policy's author wrote comes first: a narrow screen cuts the end.
+local function author_first(v)
+  local by, place, why = (violation_text.beyond(v) or ""):match("^ %l+ denied by (.-) (%b()): (.+)$")
+  return why and ("%s (%s, %s)"):format(why, by, place:sub(2, -2)) or v.reason
+end
+
 ---What a user is told about a violation: what to add to the policy, or else why it was denied, by which rule and whose.
----@param v {advice: string?, reason: string?, rule: string?, origin: string?}
+---@param v {target: string?, advice: string?, reason: string?, rule: string?, origin: string?}
 ---@return string
 function violation_text.why(v)
   if v.advice then return v.advice end
@@ -78,7 +96,7 @@ function violation_text.why(v)
   end
   local rule = table.concat(by, ", ")
   if not v.reason then return by[1] and rule or "denied" end
-  return by[1] and ("%s (%s)"):format(v.reason, rule) or v.reason
+  return by[1] and ("%s (%s)"):format(v.reason, rule) or author_first(v)
 end
 
 ---A violation as one line, without what would end a <sandbox_violations> block early.

@@ -24,6 +24,7 @@ ROWS = [
     ("srt-lua completions ", "bash zsh fish"),
     ("srt-lua init ", "sub -p.lua"),
     ("srt-lua learn own-com", "own-command"),
+    ("srt-lua exec --session ", "mine other"),
     ("srt-lua compile --", "--backend --json --help"),
 ]
 
@@ -44,6 +45,8 @@ class Completions(Running):
     def setUp(self):
         super().setUp()
         self.sh("mkdir sub bin; touch p.lua p.txt a.json; printf '#!/bin/sh\n' >bin/own-command; chmod 755 bin/own-command;"
+                "printf '#!/bin/sh\n[ \"$*\" = \"completions sessions\" ] && printf \"mine\\nother\\n\"\n' >bin/srt-lua;"
+                "chmod 755 bin/srt-lua;"
                 "touch 'p with blank.lua'")
         self.env = {"PATH": self.path("w/bin") + ":/usr/bin:/bin"}
 

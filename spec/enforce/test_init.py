@@ -25,6 +25,9 @@ class Init(lib.Case):
         self.assertNotIn("warning:", got.out)
         # A starter's resolution fits a screen.
         self.assertLess(len(got.out.splitlines()), 50)
+        got = self.run_srt(["test", "policy.lua"], env=env, cwd=cwd)
+        self.assertEqual((0, ""), (got.code, got.err), got)
+        self.assertIn("5 tests, 0 failed", got.out)
         got = self.run_srt(["run", "policy.lua", "--report", "none", "--", "sh", "-c",
                             "echo y >new; cat new; cat .env; echo z >.github/workflows/ci"], env=env, cwd=cwd)
         self.assertEqual("y\n", got.out, got)
@@ -32,13 +35,14 @@ class Init(lib.Case):
         # It is there now.
         self.write("w/p/policy.lua", first + "-- mine\n")
         self.write("w/p/.luarc.json", "{}")
+        self.write("w/p/policy_spec.lua", "return {}")
         got = self.run_srt(["init", "p"], env=env)
         self.assertEqual(1, got.code)
         self.assertIn("is there already; overwrite it with --force", got.err)
         self.assertEqual(first + "-- mine\n", self.read("w/p/policy.lua"))
         got = self.run_srt(["init", "--force", "p"], env=env)
         self.assertEqual((0, first), (got.code, self.read("w/p/policy.lua")))
-        self.assertEqual("{}", self.read("w/p/.luarc.json"))
+        self.assertEqual(("{}", "return {}"), (self.read("w/p/.luarc.json"), self.read("w/p/policy_spec.lua")))
         for where, why in ((self.path("w/home"), "is no project"), ("/", "is no project"), ("none", "No such file"),
                            ("p/.env", "is no directory")):
             got = self.run_srt(["init", where], env=env)

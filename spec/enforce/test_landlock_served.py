@@ -214,7 +214,8 @@ def ask(action):
 def tcp(): return socket.socket()
 def bind(*address): return ask(lambda: tcp().bind(address))
 print(ask(lambda: tcp().listen()), bind("127.0.0.1", 0), bind("127.0.0.1", 3001), bind("192.0.2.1", 3000), bind("127.0.0.1", int(sys.argv[1])),
-      ask(lambda: socket.socket(socket.AF_INET6).bind(("::1", 3001))), ask(lambda: socket.socket(socket.AF_UNIX)))
+      ask(lambda: socket.socket(socket.AF_INET6).bind(("::1", 3001))), ask(lambda: socket.socket(socket.AF_UNIX)),
+      ask(lambda: tcp().setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)))
 for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
     server = socket.socket(family); server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     server.bind((address, 3000)); server.listen(5); server.listen(6)
@@ -246,7 +247,7 @@ class Ports(Sockets):
                 port = taken.getsockname()[1]
             run = self.popen("/usr/bin/python3", "-c", SERVER, str(port), policy=POLICY % ("", ""), options=("-p", "%d:3000" % port),
                              env={"SRT_LUA_FAKE_LANDLOCK_ABI": abi})
-            self.assertEqual(b"EPERM EACCES EACCES EACCES EACCES EACCES EPERM\n", run.stdout.readline())
+            self.assertEqual(b"EPERM EACCES EACCES EACCES EACCES EACCES EPERM ENOPROTOOPT\n", run.stdout.readline())
             for _ in range(2):
                 self.assertEqual(b"%d EADDRINUSE ECONNREFUSED ECONNREFUSED\n" % port, run.stdout.readline())
                 with socket.create_connection(("127.0.0.1", port), 20) as client:

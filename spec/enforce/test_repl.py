@@ -49,7 +49,10 @@ TALK = (
     ("= 1 +", "error: input:1: unexpected symbol near <eof>\n"),
     ("error({})", "error: (error object is a table value)\n"),
     ("for i = 1, math.huge do end", "error: input:1: budget of 50000000 instructions spent\n"),
-    ("x y", "error: input:1: syntax error near 'y'\n"),
+    ("x y", "error: input:1: syntax error near 'y' (help tells what can be typed)\n"),
+    ("wrte src/a.js", "error: input:1: syntax error near 'src'; did you mean write? (help tells what can be typed)\n"),
+    ("wrte /x", "error: input:1: attempt to perform arithmetic on a nil value (global 'wrte'); did you mean write?\n"),
+    ("explain read a b", "error: read takes 1 path\n"),
     ("read a b", "error: read takes 1 path\n"),
     ("request GET", "error: request takes METHOD URL\n"),
     ("connect a.example", "error: \"a.example\" has no port, as in example.org:443\n"),
@@ -58,7 +61,7 @@ TALK = (
     ("reload", "loaded again\n"),
     ("= x, srt.state.count", "nil  0\n"),
     ("  ", ""),
-    ("do", "error: input:1: 'end' expected near <eof>\n"),
+    ("do", "error: input:1: 'end' expected near <eof> (help tells what can be typed)\n"),
 )
 
 

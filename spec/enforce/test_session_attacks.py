@@ -47,6 +47,10 @@ class Attacks(Sessions):
             self.assertIn("is in a sandbox", done.err)
             self.assertEqual(b"b''\n", inside.communicate(timeout=20)[0])
             os.unlink(self.path("w/false.sock"))
+        # There it is the agent that connects, outside of all but its own filter.
+        inside = self.run_srt(["python3", "-c", INTRUDER[:INTRUDER.rindex("s = socket")]], '{ backend = "landlock", '
+                              'network = { allowUnixSockets = { "." } } }')
+        self.assertEqual("b''\n", inside.out, repr(inside))
 
     @as_only("user")
     def test_what_is_left(self):

@@ -32,6 +32,14 @@ describe("the advice on a denied path", function()
     end
   end)
 
+  it("is what lets a Unix socket be reached, with what its server gives away", function()
+    assert.equal('add "/srv/x.sock" to network.allowUnixSockets', said("connect", "/srv/x.sock"))
+    local docker = said("connect", "/srv/docker.sock")
+    assert.truthy(docker:find('add "/srv/docker.sock" to network.allowUnixSockets, if you take the risk: whoever', 1, true))
+    desk.rehearsal.facts.env.SSH_AUTH_SOCK = "/srv/mine"
+    assert.truthy(said("connect", "/srv/mine"):find("risk: the command can sign with every key", 1, true))
+  end)
+
   it("names the risk of protected names, and the key of git's", function()
     assert.equal("set filesystem.allowGitConfig = true, if you take the risk: git runs the programs it names, on the host",
       said("write", ".git/config"))

@@ -90,6 +90,7 @@ describe("completion", function()
     assert.equal("any", option("run", "-p").takes)
     assert.equal("any", option("explain", "-H").takes)
     assert.equal("any", option("run", "--command-id").takes)
+    assert.equal("session", option("exec", "--session").takes)
     assert.equal("folder", option("learn", "--write").takes)
     assert.is_nil(option("run", "--debug").takes)
     assert.is_nil(option("check", "--json").takes)
@@ -105,6 +106,17 @@ describe("completion", function()
       assert.truthy(text:find(("srt-lua: %s: "):format(command.name), 1, true), text)
       assert.truthy(text:find(("\nsrt-lua %s --help tells more\n"):format(command.name), 1, true), text)
     end
+  end)
+
+  it("has --help by the word help as well", function()
+    for _, name in ipairs { "run", "check" } do
+      local text, status = said("help", name)
+      assert.same({ (said(name, "--help")), 0 }, { text, status })
+    end
+    assert.same({ said("--help") }, { said("help") })
+    local text, status = said("help", "chekc")
+    assert.equal(125, status)
+    assert.truthy(text:find("did you mean check?", 1, true))
   end)
 
   it("is written for three shells", function()

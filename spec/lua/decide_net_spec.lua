@@ -263,6 +263,23 @@ describe("addresses", function()
     assert.is_nil((d:address("localhost", 80, "127.0.0.1")))
   end)
 
+  it("are not asked about where only an entry opens them, and are not said to resolve", function()
+    local d, asked = decider 'allowedDomains = { "a.test" }', {}
+    d.prompt = function(subject)
+      asked[#asked + 1] = subject.host
+      return { action = "allow", host = subject.host, port = subject.port }
+    end
+    for _, host in ipairs { "127.0.0.3", "::1", "localhost", "x.localhost", "169.254.169.254", "b.test", "192.0.2.1" } do
+      local got = d:connect(host, 9, "http", support.call)
+      if got.action == "deny" then assert.truthy(got.reason:find("is not in network.allowedDomains; add", 1, true)) end
+    end
+    assert.same({ "b.test", "192.0.2.1" }, asked)
+    assert.equal('127.0.0.3 is a loopback address; to allow it, add "127.0.0.3:9" to network.allowedDomains',
+      (d:address("127.0.0.3", 9, "127.0.0.3")))
+    assert.equal('b.test resolved to a loopback address; to allow it, add "127.0.0.3:9" to network.allowedDomains',
+      (d:address("b.test", 9, "127.0.0.3")))
+  end)
+
   it("remembers a bounded number of decisions, whatever is asked for", function()
     local d = decider('allowedDomains = { "*.a.test" }')
     local function size()

@@ -110,6 +110,27 @@ describe("srt-lua init", function()
     assert.truthy(starter.text(project, "policy.lua"):find("\n%-%- Jest .*%-%-no%-watchman"))
   end)
 
+  it("writes tests that its policy passes", function()
+    local rows = assert(load(starter.tests("policy.lua")))().rows
+    local top = made {}
+    local text = starter.text(detect.project(top), "policy.lua")
+    tree.remove(top)
+    local desk = decisions.open(text, { files = { "~/.ssh/id_ed25519", ".git/hooks/" } })
+    local said = {}
+    for _, row in ipairs(rows) do
+      local read = assert(require("srt.test_row").read(row))
+      if read.network then
+        said[#said + 1] = desk.rehearsal:connect(require("srt.rehearse").place(read.subject)).action
+      else
+        said[#said + 1] = desk.rehearsal:path(read.action,
+          (read.subject:gsub("^policy%.lua$", desk.world.root .. "/%0"))).decision
+      end
+      assert.equal(row.is, said[#said], read.action .. " " .. read.subject)
+    end
+    desk:close()
+    assert.equal(5, #said)
+  end)
+
   it("tells an editor where the definitions are", function()
     local json = require("srt.json")
     assert.same({ ["runtime.version"] = "Lua 5.4", ["workspace.library"] = { "/x/meta" },

@@ -69,6 +69,9 @@ local ROWS = {
   { "unfiltered-forge", hosts '"*.github.com"', hosts '"*.githubassets.com", "notgithub.com"' },
   { "unfiltered-forge", hosts('"github.com"', 'filterRequest = function() return true end, '
     .. 'tlsTerminate = { excludeDomains = { "github.com" } }'), hosts('"github.com"', READ) },
+  { "cloud-metadata", hosts '"169.254.169.254:80"', hosts '"169.254.1.1:80"' },
+  { "cloud-metadata", hosts '"[fd00:ec2::254]"', hosts '"[fd00:ec2::253]"' },
+  { "cloud-metadata", hosts '"*.google.internal"', hosts '"*.google.test"' },
   { "engine-port", hosts '"localhost:2375"', hosts '"localhost:8080", "a.test:2375"' },
   { "ways-out", hosts('"a.test"', 'httpProxyPort = 3128'), hosts '"a.test"' },
   { "unread-secret", hosts '"a.test"' .. ', secrets = { s = { env = "T", hosts = { "a.test" } } }',

@@ -210,6 +210,8 @@ describe("extends", function()
 
   local rows = {
     { '{ "nmp" }', 'did you mean "npm"?' }, { '{ "gone" }', "can't be loaded" }, { '{ "x.lua" }', 'by (require "x")' },
+    { '{ "./x.lua" }', 'found the string "./x.lua"; a file beside the policy is extended by (require "x"), in parentheses' },
+    { '{ "lib/x.lua" }', '(require "lib.x")' }, { '{ {}, "/w/p (1)/x.lua" }', '(require "x")' },
     { '{ "loop" }', "extends itself" },
     { '{ "broken" }', "expected" }, { '{ "bad" }', "did you mean filesystem.allowWrite?" },
     { '{ "none" }', "no table" },

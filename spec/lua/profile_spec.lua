@@ -61,6 +61,17 @@ describe("paths", function()
     assert.same({}, profile.warnings)
   end)
 
+  it("hold a policy's tests with it, where they are there", function()
+    local top = require("spec.lua.tree").make { "p.lua", "p_spec.lua", "lib.lua", "j_spec.lua" }
+    local function at(name) return top .. "/" .. name end
+    local profile = assert(support.resolve("return { filesystem = { allowWrite = { '/w' } } }",
+      { policyFiles = { at "p.lua", at "p_spec.lua", at "lib.lua", at "j.json", at "none" } }))
+    assert.same({ at "p.lua", at "p_spec.lua", at "p_spec.lua", at "lib.lua", at "j.json", at "j_spec.lua", at "none" },
+      paths(profile, "denyWrite"))
+    assert.equal("tests of the policy", profile.filesystem.denyWrite[2].builtin)
+    require("spec.lua.tree").remove(top)
+  end)
+
   it("may not hold variables", function()
     local profile, problems = support.resolve('return {\n filesystem = { denyRead = { "$HOME/x" } } }')
     assert.is_nil(profile)

@@ -46,6 +46,13 @@ describe("the page", function()
     assert.falsy(page:find("innerHTML", 1, true))
   end)
 
+  it("keeps its headings and short columns whole, and long commands short", function()
+    local page = page_of { event() }
+    assert.truthy(page:find("th,td.w,td.n{white-space:nowrap}", 1, true))
+    assert.truthy(page:find('[e.time, "w"], [e.decision, "w"], [e.kind, "w"]', 1, true))
+    assert.truthy(page:find("e.command.slice(0, SHORT)", 1, true))
+  end)
+
   it("tells of lines that are none, and goes on", function()
     local page, left, count = page_of { "nonsense", event(), "[]", '{"kind":1,"target":"x"}', event { count = 7 },
       event { decision = "allow" }, event { decision = "<b>" } }

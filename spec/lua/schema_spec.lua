@@ -42,6 +42,7 @@ local ROWS = {
   { "allowedDomains", "{}", "unknown key; did you mean network.allowedDomains?" },
   { "network.denyRead", "{}", "did you mean filesystem.denyRead?" },
   { "filesystem.denyWriteTypo", '{ "/x" }', "unknown key; did you mean filesystem.denyWrite?" },
+  { "filesystem.observe", '"all"', "unknown key; did you mean observe at the top level?" },
   { "zzzzzz", "1", "unknown key" },
   { "network", '"a.test"', 'expected a table, found the string "a.test"' },
   { "network.allowedDomains", '"a.test"', 'expected a list of hosts, found the string "a.test"; write { "a.test" }' },

@@ -61,6 +61,20 @@ describe("a name of a session", function()
   end)
 end)
 
+describe("the names of sessions", function()
+  it("are those that have a socket in a folder of ours", function()
+    local tree = require("spec.lua.tree")
+    local top = tree.make { "srt-lua/", "srt-lua/sessions/", "srt-lua/sessions/b.sock", "srt-lua/sessions/a.sock",
+      "srt-lua/sessions/a.lock", "srt-lua/sessions/.sock", "srt-lua/sessions/-x $(y).sock" }
+    -- This user may have others, in a folder that no variable names.
+    local names = " " .. table.concat(place.names { env = { XDG_RUNTIME_DIR = top } }, " ") .. " "
+    assert.truthy(names:find(" a .*b "))
+    assert.falsy(names:find("[$(]"))
+    assert.falsy(names:find("a.lock", 1, true))
+    tree.remove(top)
+  end)
+end)
+
 describe("lists of a command's own", function()
   local function rules(list, entries)
     local out = {}

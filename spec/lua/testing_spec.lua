@@ -28,6 +28,18 @@ describe("the lines of rows", function()
   end
 end)
 
+describe("a row that misses", function()
+  local compare = require("srt.test_row").compare
+  local file = { is = "deny", rule = 'filesystem.denyRead "~/.ssh"' }
+
+  it("says what can be compared, where there is no reason", function()
+    assert.same({ 'there is no reason, but a rule to compare with: rule = "denyRead"' },
+      compare({ is = "deny", reason = "denyRead" }, file))
+    assert.same({ 'the reason "other" is expected, it is not there' }, compare({ is = "deny", reason = "other" }, file))
+    assert.same({}, compare({ is = "deny", rule = "denyRead" }, file))
+  end)
+end)
+
 describe("the meta file of tests", function()
   local text = read("lua/meta/test.d.lua")
 

@@ -262,6 +262,31 @@ describe("the lines of the report", function()
     assert.equal("by the r (f:1)", text.why { reason = "by the r", rule = "r", origin = "f:1" })
     assert.equal("do", text.why { reason = "why", rule = "r", advice = "do" })
   end)
+
+  it("begin with what the policy's author says, without what was said before", function()
+    local told = "npm may only read (network.filterRequest, /p (1).lua:12)"
+    local long = "/" .. ("x"):rep(200)
+    for target, began in pairs {
+      ["PUT https://a.test:443/q"] = "PUT https://a.test/q was", ["GET http://a.test:81/?…"] = "GET http://a.test:81/?… was",
+      ["PUT https://b.test:443/q"] = "the response to PUT https://b.test/q was", ["a.test:443"] = "a.test:443 is",
+      ["PUT https://a.test:443" .. long:sub(1, 100) .. "…"] = "PUT " .. ("https://a.test" .. long):sub(1, 100) .. "… was",
+    } do
+      local v = { kind = "request", target = target, origin = "/p (1).lua:12",
+        reason = began .. " denied by network.filterRequest (/p (1).lua:12): npm may only read" }
+      assert.equal(told, text.why(v))
+      local store = store_of()
+      store:add(v)
+      assert.equal(("  request %s: %s"):format(target, told), report.lines(store)[2])
+    end
+    local other = "GET http://c.test/ was denied by network.filterRequest (p:1): no"
+    assert.equal(other, text.why { target = "GET http://d.test:80/", reason = other })
+  end)
+
+  it("of violations don't show all of a long command", function()
+    local shown = require("srt.cli.violations").shown(require("srt.json").encode({ kind = "write", target = "/a",
+      command = ("ä"):rep(700) }, true))
+    assert.truthy(shown:find("[" .. ("ä"):rep(80) .. "…]", 1, true))
+  end)
 end)
 
 describe("the file", function()

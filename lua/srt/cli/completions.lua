@@ -5,6 +5,7 @@ local completions = {}
 
 completions.USAGE = [[
 usage: srt-lua completions SHELL
+       srt-lua completions sessions
 
 Writes what SHELL (bash, zsh or fish) needs to complete command lines of srt-lua, to standard output. A package
 installs it; by hand:
@@ -13,17 +14,20 @@ installs it; by hand:
   zsh     srt-lua completions zsh >DIR/_srt-lua, where DIR is in fpath
   fish    srt-lua completions fish >~/.config/fish/completions/srt-lua.fish
 
+What it writes asks for the names of your sessions, which the second form prints.
+
 Exit status: 0, 125 for wrong usage.
 ]]
 
 local SHELLS = { bash = true, zsh = true, fish = true }
 
----@return table|nil options {shell=} or {help = true}
+---@return table|nil options {shell=}, {sessions = true} or {help = true}
 ---@return string|nil message
 local function parse(args)
   local shell = args[1]
   if shell == "--help" or shell == "-h" then return { help = true } end
   if not shell or args[2] then return nil, "it takes one shell: bash, zsh or fish" end
+  if shell == "sessions" then return { sessions = true } end
   if not SHELLS[shell] then return nil, ("%q is none of bash, zsh and fish"):format(shell) end
   return { shell = shell }
 end
@@ -36,6 +40,12 @@ function completions.main(args, ctx)
   local options, message = parse(args)
   local status = require("srt.report").answered(ctx, "srt-lua completions", completions.USAGE, options, message)
   if status then return status end
+  if options.sessions then
+    local facts = require("srt.session").facts(ctx.program)
+    local names = facts and require("srt.session_place").names(facts) or {}
+    ctx.out(names[1] and table.concat(names, "\n") .. "\n" or "")
+    return 0
+  end
   local commands = require("srt.completion").all(ctx.commands)
   ctx.out(require("srt.shells")[options.shell](commands))
   return 0

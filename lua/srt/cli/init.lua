@@ -11,8 +11,9 @@ init.USAGE = [[
 usage: srt-lua init [DIR] [--force]
 
 Looks at the project in DIR, the working directory unless given: its git remotes, package files, lockfiles, containers
-and CI; and writes DIR/policy.lua, a policy with comments to go on from, and DIR/.luarc.json, by which editors with
-lua-language-server know what a policy can use. Runs nothing, asks no network, and says what it found.
+and CI; and writes DIR/policy.lua, a policy with comments to go on from, DIR/policy_spec.lua, its first tests, and
+DIR/.luarc.json, by which editors with lua-language-server know what a policy can use. Runs nothing, asks no network,
+and says what it found.
 
   --force    overwrite DIR/policy.lua
 
@@ -26,7 +27,7 @@ local function fail(ctx, message)
   return 1
 end
 
-local POLICY, EDITOR = "policy.lua", ".luarc.json"
+local POLICY, TESTS, EDITOR = "policy.lua", "policy_spec.lua", ".luarc.json"
 
 local NO_META = "is for an editor with lua-language-server; what describes srt-lua to it (share/srt-lua/meta) is not\n"
   .. "  installed here: name its folder in \"workspace.library\""
@@ -95,6 +96,7 @@ local function say_next(ctx, facts, path, where)
   local folders = missing(loaded and loaded.profile)
   if folders then say("mkdir -p " .. folders, "what it allows to be written has to be there") end
   say("srt-lua check " .. POLICY, "what it allows, and what looks wrong")
+  say("srt-lua test " .. POLICY, ("asks it what %s says it has to answer"):format(TESTS))
   say(("srt-lua run %s -- COMMAND"):format(POLICY), "runs COMMAND under it, and tells what was denied")
 end
 
@@ -119,10 +121,15 @@ function init.main(args, ctx)
   local shown = options.file and paths.join(options.file, "") or ""
   ctx.out(("%s%s:\n"):format(require("srt.report").plain(shown), POLICY))
   say_found(ctx, project)
+  local function put_beside(name, text, what)
+    local put = output.put(paths.join(dir, name), text, false)
+    ctx.out(("%s%s:\n  %s\n"):format(require("srt.report").plain(shown), name, put and what
+      or "was there, left as it is"))
+  end
   local meta = library()
-  local editor = output.put(paths.join(dir, EDITOR), starter.editor(meta), false)
-  ctx.out(("%s%s:\n  %s\n"):format(require("srt.report").plain(shown), EDITOR, not editor and "was there, left as it is"
-    or meta and "tells an editor with lua-language-server what a policy can use, to complete and check it" or NO_META))
+  put_beside(TESTS, starter.tests(POLICY), "first tests of it, to go on from; a command can't change them")
+  put_beside(EDITOR, starter.editor(meta), meta
+    and "tells an editor with lua-language-server what a policy can use, to complete and check it" or NO_META)
   facts.cwd = dir
   say_next(ctx, facts, path, options.file and ", in that folder" or "")
   return 0

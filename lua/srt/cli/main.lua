@@ -103,6 +103,10 @@ local function dispatch(program)
     err("srt-lua: no command given\n" .. overview())
     return 125
   end
+  if name == "help" and program[2] then
+    if not KNOWN[program[2]] then return unknown(program[2]) end
+    return require("srt.cli." .. program[2]).main({ "--help" }, context(program))
+  end
   if name == "--help" or name == "-h" or name == "help" then
     out(overview())
     return 0

@@ -97,11 +97,19 @@ local function command(self, name, rest)
   path_command(self, name, words)
 end
 
+-- What is no Lua was perhaps meant to be an action.
+local function meant(word)
+  local known = judge.actions()
+  known[#known + 1] = "request"
+  local near = word and require("srt.suggest").nearest(word, known)
+  return near and ("; did you mean %s?"):format(near) or ""
+end
+
 -- What the box made of a chunk.
 local function run_chunk(self, text, name)
   local value, fault = self.rehearsal.loaded.box:chunk(text, name)
   if value == nil and fault then
-    self:fail(fault.message)
+    self:fail(fault.message .. meant(fault.message:match("a nil value %(global '(%l+)'")))
   else
     return value
   end
@@ -130,7 +138,7 @@ local function run_lua(self, text)
   elseif message:find("near <eof>$") and not self.ended then
     return true
   else
-    self:fail(message)
+    self:fail(message .. meant(text:match("^%s*(%l+)%s")) .. " (help tells what can be typed)")
   end
 end
 
@@ -155,7 +163,7 @@ local WORDS = {
     if self:load() then self:say("loaded again\n") end
   end,
 }
-WORDS.exit = WORDS.quit
+WORDS.exit, WORDS["?"] = WORDS.quit, WORDS.help
 
 ---Answers an input.
 ---@param text string of one line or more
@@ -165,6 +173,7 @@ function Session:answer(text)
   local name, rest = line:match("^(%l+)%s+([^=%s(].*)$")
   name = name or line:match("^%l+$")
   if line == "" then return end
+  if name == "explain" then return self:answer(rest or "help") end
   if WORDS[line] then return WORDS[line](self) end
   if name and (judge.takes(name) or name == "request") then return command(self, name, rest or "") end
   if line:sub(1, 1) == "=" then return evaluate(self, line:sub(2)) end

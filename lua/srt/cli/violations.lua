@@ -42,8 +42,10 @@ local function parse(args)
   return options
 end
 
+local MOST_COMMAND = 80 -- characters of a command, for people
+
 -- A field of a file that may be anything.
-local function field(v) return type(v) == "string" and require("srt.violation_text").clean(v) or nil end
+local function field(v, most) return type(v) == "string" and require("srt.violation_text").clean(v, most) or nil end
 
 ---A line of the file, for people.
 ---@param line string
@@ -57,9 +59,9 @@ function violations.shown(line, json)
   local count = math.tointeger(v.count)
   return ("%s %-9s %s%s: %s  [%s]\n"):format(field(v.time) or "?", field(v.kind), field(v.target),
     count and (" (%d times)"):format(count) or "",
-    require("srt.violation_text").why { advice = field(v.advice), reason = field(v.reason), rule = field(v.rule),
-      origin = field(v.origin) },
-    (process and process .. " in " or "") .. (field(v.command) or "?"))
+    require("srt.violation_text").why { target = field(v.target), advice = field(v.advice), reason = field(v.reason),
+      rule = field(v.rule), origin = field(v.origin) },
+    (process and process .. " in " or "") .. (field(v.command, MOST_COMMAND) or "?"))
 end
 
 local function show(self, line)

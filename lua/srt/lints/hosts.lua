@@ -126,6 +126,20 @@ local function engine_port(self, profile)
   end
 end
 
+local function cloud_metadata(self, profile)
+  local known = require "srt.metadata"
+  for _, rule in ipairs(profile.network.allowed) do
+    local matches = domain.compile { rule }
+    for _, host in ipairs(known.HOSTS) do
+      if matches(host, rule.port or 80) then
+        self:find(rule.origin, ("%q: %s; give the command a secret of its own"):format(rule.text,
+          known.RISK))
+        break
+      end
+    end
+  end
+end
+
 local function all_sockets(self, profile, policy)
   local v = policy.values["network.allowAllUnixSockets"]
   if profile.unix.all and v then
@@ -155,6 +169,9 @@ return {
   { id = "engine-port", severity = "warning", run = engine_port,
     doc = "A port of the host's loopback is allowed where Docker, Kubernetes or a browser's debugger usually listen: "
       .. "whoever may ask these acts outside of the sandbox." },
+  { id = "cloud-metadata", severity = "warning", run = cloud_metadata,
+    doc = "An address or name of a cloud's metadata server is allowed, such as 169.254.169.254: it hands out the "
+      .. "machine's credentials. Give the command a secret of its own in their place." },
   { id = "all-sockets", severity = "warning", run = all_sockets,
     doc = "`allowAllUnixSockets` gives all of these at once. Name the sockets in `allowUnixSockets`." },
 }
