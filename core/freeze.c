@@ -94,17 +94,6 @@ static bool may_run(const struct process *process)
 	return process->state == 'R' || process->state == 'S';
 }
 
-static bool any_runs(void)
-{
-	struct list list = { 0 };
-	bool any = !list_processes(&list);
-
-	for (size_t i = 0; i < list.count; i++)
-		any |= may_run(&list.items[i]);
-	free(list.items);
-	return any;
-}
-
 /* Where there is no memory for them, they go on with the others. */
 static void note_asleep(struct freeze *freeze, const struct list *list)
 {
@@ -175,20 +164,57 @@ static void stop_parents(struct list *list)
 	}
 }
 
-void freeze_all(struct freeze *freeze)
+/*
+ * Nothing runs, and nothing did since the look before. Who waits in the kernel
+ * (D) may wait for a disk and run a little then, or for a child that is
+ * stopped: then it does not end.
+ */
+static bool has_settled(struct freeze *freeze, bool last)
+{
+	struct threads now;
+	bool settled = threads_list(&now) &&
+		       threads_only(&now, last ? "TtD" : "Tt") &&
+		       threads_same(&freeze->still, &now);
+
+	threads_free(&freeze->still);
+	freeze->still = now;
+	return settled;
+}
+
+/* Signals, timers and descriptors can continue who is stopped. */
+static bool stood_still(const struct freeze *freeze)
+{
+	struct threads now;
+	bool still = threads_list(&now) && threads_same(&freeze->still, &now);
+
+	threads_free(&now);
+	return still;
+}
+
+static void begin(struct freeze *freeze)
 {
 	struct list list = { 0 };
 
-	if (freeze->frozen)
-		return;
 	(void)list_processes(&list);
 	note_asleep(freeze, &list);
 	freeze->frozen = true;
 	stop_parents(&list);
 	free(list.items);
+}
+
+bool freeze_all(struct freeze *freeze)
+{
+	if (freeze->settled)
+		return stood_still(freeze);
+	if (!freeze->frozen)
+		begin(freeze);
 	kill(-1, SIGSTOP);
-	for (int look = 0; look < LOOKS && any_runs(); look++)
-		poll(NULL, 0, LOOK_MS);
+	for (int look = 1; look <= LOOKS && !freeze->settled; look++) {
+		freeze->settled = has_settled(freeze, look == LOOKS);
+		if (!freeze->settled)
+			poll(NULL, 0, LOOK_MS);
+	}
+	return freeze->settled;
 }
 
 static bool was_asleep(const struct freeze *freeze, pid_t pid)
@@ -205,7 +231,8 @@ void freeze_end(struct freeze *freeze)
 
 	if (!freeze->frozen)
 		return;
-	freeze->frozen = false;
+	freeze->frozen = freeze->settled = false;
+	threads_free(&freeze->still);
 	if (!list_processes(&list))
 		kill(-1, SIGCONT);
 	sort_by_age(&list);

@@ -7,11 +7,15 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "core/threads.h"
+
 /**
  * struct freeze - @asleep: those that were stopped before, and stay so; owned
+ * @settled: all are stopped; @still: as they were then, or at the last look
  */
 struct freeze {
-	bool frozen;
+	bool frozen, settled;
+	struct threads still;
 	pid_t *asleep;
 	size_t count;
 };
@@ -19,12 +23,13 @@ struct freeze {
 /**
  * freeze_all() - stop every process of this PID namespace but ourselves
  *
- * kill(2) with -1 reaches each one, also those that are being forked now.
- * Returns when none runs any more, or after a moment: who is in the kernel
- * then stops before it is back in its program.
- * Context: PID 1.
+ * kill(2) with -1 reaches each one, also those that are being forked now. A
+ * process can have itself continued all the same (timer_create(2), F_SETSIG).
+ * To be called again until it succeeds, and then to know that it still holds.
+ * Takes up to a moment. Context: PID 1.
+ * Return: true where all stand still, and have since it first said so.
  */
-void freeze_all(struct freeze *freeze);
+bool freeze_all(struct freeze *freeze);
 
 /**
  * freeze_end() - let go on what freeze_all() stopped

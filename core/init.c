@@ -64,6 +64,15 @@ static _Noreturn void leave(const struct init *init, int status)
 	_exit(status);
 }
 
+static void freeze(struct init *init, uint32_t id)
+{
+	struct message message = { .kind = MESSAGE_FROZEN,
+				   .value = !freeze_all(&init->freeze),
+				   .id = id };
+
+	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
+}
+
 static void host_reports(struct init *init, int sig)
 {
 	long long now = sys_now_ms();
@@ -201,8 +210,7 @@ static void read_control(struct init *init)
 	} else if (message.kind == MESSAGE_LEAD) {
 		lead(init);
 	} else if (message.kind == MESSAGE_FREEZE && !init->plan->bare) {
-		freeze_all(&init->freeze);
-		tell(init, MESSAGE_FROZEN, 0);
+		freeze(init, message.id);
 	} else if (message.kind == MESSAGE_THAW) {
 		freeze_end(&init->freeze);
 	}

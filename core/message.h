@@ -17,7 +17,7 @@ enum message_kind {
 	MESSAGE_GO,
 	/* host to PID 1 */
 	MESSAGE_SIGNAL,	 /* @value: signal for the command */
-	MESSAGE_FREEZE,	 /* stop everything inside */
+	MESSAGE_FREEZE,	 /* stop everything inside; again: does it hold? @id */
 	MESSAGE_THAW,	 /* let it go on */
 	MESSAGE_CONNECT, /* @value: port of a server inside; @id */
 	MESSAGE_LEAD,	 /* have the plan's redirect begin */
@@ -34,7 +34,9 @@ enum message_kind {
 	MESSAGE_NOT_RUN, /* @value: errno of execve(2) */
 	MESSAGE_STARTED, /* @value: pid of the command inside */
 	MESSAGE_STOPPED, /* @value: signal that stopped the command */
-	MESSAGE_FROZEN,	 /* nothing inside runs */
+	/* To @id; @value: 0 where nothing runs, nor has since that was said
+	 * first */
+	MESSAGE_FROZEN,
 	/* A name's protection was lost; @failure.text: the path */
 	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
 	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */

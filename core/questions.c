@@ -10,7 +10,8 @@
 
 #include "core/visible.h"
 
-enum { FREEZE_MS = 2000 };
+/* Typing an answer takes longer than LOOK_MS. */
+enum { FREEZE_MS = 2000, LOOK_MS = 20 };
 
 struct question {
 	TAILQ_ENTRY(question) link;
@@ -22,6 +23,17 @@ struct question {
 	bool marked;
 	size_t size;
 	char text[];
+};
+
+const char *const question_words[] = {
+	[QUESTION_NO] = "no",
+	[QUESTION_YES] = "yes",
+	[QUESTION_LATE] = "late",
+	[QUESTION_NOBODY] = "nobody",
+	[QUESTION_RESTLESS] = "restless",
+	[QUESTION_RAN] = "ran",
+	[QUESTION_TAKEN] = "taken",
+	[QUESTION_TAKEN + 1] = NULL,
 };
 
 static void show_next(struct questions *q);
@@ -50,11 +62,13 @@ int questions_open(struct questions *q, uv_loop_t *loop,
 	if (error)
 		return error;
 	uv_timer_init(loop, &q->timer);
-	q->input.data = q->timer.data = q;
-	/* Neither may keep the loop alive. */
+	uv_timer_init(loop, &q->looks);
+	q->input.data = q->timer.data = q->looks.data = q;
+	/* None may keep the loop alive. */
 	uv_unref((uv_handle_t *)&q->input);
 	uv_unref((uv_handle_t *)&q->timer);
-	q->handles = 2;
+	uv_unref((uv_handle_t *)&q->looks);
+	q->handles = 3;
 	q->loop = loop;
 	q->sandbox = sandbox;
 	q->terminal = terminal;
@@ -82,8 +96,9 @@ static void answer_all(struct questions *q, enum question_answer how)
 static void go_on(struct questions *q)
 {
 	uv_timer_stop(&q->timer);
+	uv_timer_stop(&q->looks);
 	uv_poll_stop(&q->input);
-	if (q->state == QUESTIONS_SHOWN)
+	if (q->state >= QUESTIONS_SHOWN)
 		terminal_return(q->terminal);
 	if (q->state > QUESTIONS_IDLE)
 		sandbox_order(q->sandbox, MESSAGE_THAW);
@@ -99,6 +114,7 @@ void questions_close(struct questions *q)
 	q->state = QUESTIONS_CLOSED;
 	answer_all(q, QUESTION_NOBODY);
 	uv_close((uv_handle_t *)&q->timer, on_closed);
+	uv_close((uv_handle_t *)&q->looks, on_closed);
 	uv_close((uv_handle_t *)&q->input, on_closed);
 }
 
@@ -133,13 +149,70 @@ static void answer_alike(struct questions *q, enum question_answer how,
 		answer(question, how, choice);
 }
 
-/* The terminal is given back only when nothing is left to ask. */
+static void order_freeze(struct questions *q)
+{
+	sandbox_freeze(q->sandbox, ++q->order);
+}
+
+/* Somebody else is at work: then nobody can be asked safely. */
+static void give_up(struct questions *q, enum question_answer how)
+{
+	static const char *const whys[] = {
+		[QUESTION_RESTLESS] =
+			"the command does not let itself be stopped, so "
+			"nothing is asked; that is a no",
+		[QUESTION_RAN] = "the command ran while it was to stand still, "
+				 "so the answer counts as no",
+		[QUESTION_TAKEN] = "another process set the terminal while the "
+				   "question was there, so the answer counts "
+				   "as no",
+		[QUESTION_TAKEN + 1] = NULL,
+	};
+
+	if (q->state >= QUESTIONS_SHOWN)
+		terminal_say(q->terminal, " (denied)\n");
+	go_on(q);
+	if (whys[how])
+		dprintf(STDERR_FILENO, "srt-lua: %s\n", whys[how]);
+	answer_all(q, how);
+}
+
+/* Who sets the terminal, has a key edited and sets it back is seen as well. */
+static void on_look(uv_timer_t *looks)
+{
+	struct questions *q = looks->data;
+
+	if (!terminal_held(q->terminal))
+		give_up(q, QUESTION_TAKEN);
+}
+
+static void on_late(uv_timer_t *timer);
+
+/* Before an answer counts, PID 1 is asked whether the sandbox stood still. */
 static void settle(struct questions *q, enum question_answer how,
 		   unsigned int choice, const char *word)
 {
-	terminal_say(q->terminal, word);
+	if (!terminal_held(q->terminal)) {
+		give_up(q, QUESTION_TAKEN);
+		return;
+	}
+	uv_poll_stop(&q->input);
+	q->answer = how;
+	q->choice = choice;
+	q->word = word;
+	q->state = QUESTIONS_CHECKING;
+	order_freeze(q);
+	uv_timer_start(&q->timer, on_late, FREEZE_MS, 0);
+}
+
+/* The terminal is given back only when nothing is left to ask. */
+static void conclude(struct questions *q)
+{
+	uv_timer_stop(&q->timer);
+	q->state = QUESTIONS_SHOWN;
+	terminal_say(q->terminal, q->word);
 	terminal_say(q->terminal, "\n");
-	answer_alike(q, how, choice);
+	answer_alike(q, q->answer, q->choice);
 	show_next(q);
 }
 
@@ -147,13 +220,12 @@ static void on_late(uv_timer_t *timer)
 {
 	struct questions *q = timer->data;
 
-	if (q->state == QUESTIONS_SHOWN) {
+	if (q->state == QUESTIONS_SHOWN)
 		settle(q, QUESTION_LATE, 0, " (no answer)");
-		return;
-	}
-	/* The sandbox does not stop: then nobody can be asked safely. */
-	go_on(q);
-	answer_all(q, QUESTION_NOBODY);
+	else if (q->state == QUESTIONS_CHECKING)
+		give_up(q, QUESTION_RAN);
+	else
+		give_up(q, q->restless ? QUESTION_RESTLESS : QUESTION_NOBODY);
 }
 
 /* The number of the choice that was typed, or -1. */
@@ -227,6 +299,10 @@ static void on_input(uv_poll_t *poll, int status, int events)
 		settle(q, QUESTION_NO, 0, " (denied)");
 		return;
 	}
+	if (!terminal_held(q->terminal)) {
+		give_up(q, QUESTION_TAKEN);
+		return;
+	}
 	/* What was typed behind an answer is for nobody. */
 	for (ssize_t i = 0; i < size; i++)
 		if (take_key(q, keys[i]))
@@ -260,7 +336,7 @@ static void show_next(struct questions *q)
 {
 	const struct question *question = TAILQ_FIRST(&q->list);
 	char text[4 * QUESTION_TEXT + 400], visible[4 * QUESTION_TEXT + 1];
-	char answers[3 * QUESTION_CHOICES];
+	char answers[3 * QUESTION_CHOICES], cut[100] = "";
 
 	if (q->state != QUESTIONS_SHOWN)
 		return;
@@ -268,12 +344,19 @@ static void show_next(struct questions *q)
 		go_on(q);
 		return;
 	}
-	visible_text(visible, question->text, question->size);
+	visible_text(visible, question->text,
+		     question->size < QUESTION_TEXT ? question->size
+						    : QUESTION_TEXT);
+	if (question->size > QUESTION_TEXT)
+		snprintf(cut, sizeof(cut),
+			 "\n(cut: these are the first %d bytes of %zu)",
+			 QUESTION_TEXT, question->size);
 	list_answers(&question->terms, answers, sizeof(answers));
 	snprintf(text, sizeof(text),
 		 "srt-lua: the policy asks, and the command is stopped for %d "
-		 "seconds at most:\n  %s\nAllow? %s ",
-		 (int)((question->terms.ms + 999) / 1000), visible, answers);
+		 "seconds at most:\n  %s%s\nAllow? %s ",
+		 (int)((question->terms.ms + 999) / 1000), visible, cut,
+		 answers);
 	q->shown = question;
 	q->typed_size = 0;
 	q->typed[0] = '\0';
@@ -287,13 +370,12 @@ static void show_next(struct questions *q)
 	uv_poll_start(&q->input, UV_READABLE, on_input);
 }
 
-void questions_frozen(struct questions *q)
+static void show_first(struct questions *q)
 {
-	if (q->state != QUESTIONS_FREEZING)
-		return;
 	uv_timer_stop(&q->timer);
 	if (!TAILQ_EMPTY(&q->list) && terminal_borrow(q->terminal)) {
 		q->state = QUESTIONS_SHOWN;
+		uv_timer_start(&q->looks, on_look, LOOK_MS, LOOK_MS);
 		show_next(q);
 		return;
 	}
@@ -301,14 +383,26 @@ void questions_frozen(struct questions *q)
 	answer_all(q, QUESTION_NOBODY);
 }
 
+void questions_frozen(struct questions *q, uint32_t order, bool still)
+{
+	if (order != q->order)
+		return;
+	if (q->state == QUESTIONS_CHECKING && still) {
+		conclude(q);
+	} else if (q->state == QUESTIONS_CHECKING) {
+		give_up(q, QUESTION_RAN);
+	} else if (q->state == QUESTIONS_FREEZING && still) {
+		show_first(q);
+	} else if (q->state == QUESTIONS_FREEZING) {
+		q->restless = true;
+		order_freeze(q);
+	}
+}
+
 void questions_interrupt(struct questions *q)
 {
-	if (q->state <= QUESTIONS_IDLE)
-		return;
-	if (q->state == QUESTIONS_SHOWN)
-		terminal_say(q->terminal, " (denied)\n");
-	go_on(q);
-	answer_all(q, QUESTION_NO);
+	if (q->state > QUESTIONS_IDLE)
+		give_up(q, QUESTION_NO);
 }
 
 int question_ask(struct questions *q, struct question **out, const char *text,
@@ -321,8 +415,6 @@ int question_ask(struct questions *q, struct question **out, const char *text,
 
 	if (q->state == QUESTIONS_CLOSED || !terminal_askable(q->terminal))
 		return -ENOTTY;
-	if (size > QUESTION_TEXT)
-		size = QUESTION_TEXT;
 	question = malloc(sizeof(*question) + size);
 	if (!question)
 		return -ENOMEM;
@@ -336,7 +428,8 @@ int question_ask(struct questions *q, struct question **out, const char *text,
 	*out = question;
 	if (q->state == QUESTIONS_IDLE) {
 		q->state = QUESTIONS_FREEZING;
-		sandbox_order(q->sandbox, MESSAGE_FREEZE);
+		q->restless = false;
+		order_freeze(q);
 		uv_timer_start(&q->timer, on_late, FREEZE_MS, 0);
 	}
 	return 0;
@@ -352,6 +445,8 @@ void question_cancel(struct question *question)
 	if (shown) {
 		uv_timer_stop(&q->timer);
 		q->shown = NULL;
+		/* What was answered to it is for none of the others. */
+		q->state = QUESTIONS_SHOWN;
 		terminal_say(q->terminal, " (nobody waits any more)\n");
 		show_next(q);
 	}

@@ -222,6 +222,13 @@ void sandbox_order(struct sandbox *sandbox, enum message_kind kind)
 	(void)sys_send(sandbox->control, &message, sizeof(message), NULL, 0);
 }
 
+void sandbox_freeze(struct sandbox *sandbox, uint32_t id)
+{
+	struct message message = { .kind = MESSAGE_FREEZE, .id = id };
+
+	(void)sys_send(sandbox->control, &message, sizeof(message), NULL, 0);
+}
+
 void sandbox_lead(struct sandbox *sandbox,
 		  void (*led)(void *context, int error), void *context)
 {

@@ -73,6 +73,9 @@ void sandbox_lead(struct sandbox *sandbox,
 /** sandbox_order() - a message to PID 1 that is only its kind */
 void sandbox_order(struct sandbox *sandbox, enum message_kind kind);
 
+/** sandbox_freeze() - MESSAGE_FREEZE, which is answered to @id */
+void sandbox_freeze(struct sandbox *sandbox, uint32_t id);
+
 /**
  * sandbox_read() - next message from PID 1
  *

@@ -122,7 +122,7 @@ static void on_message(struct supervisor *s, const struct message *message)
 		stop_with_command(s);
 		return;
 	case MESSAGE_FROZEN:
-		questions_frozen(s->questions);
+		questions_frozen(s->questions, message->id, !message->value);
 		return;
 	case MESSAGE_RESTORED:
 	case MESSAGE_UNPROTECTED:

@@ -77,7 +77,7 @@ static void clear_line(const struct terminal *terminal)
 
 bool terminal_borrow(struct terminal *terminal)
 {
-	struct termios ask;
+	struct termios *ask = &terminal->asking;
 
 	if (!terminal_askable(terminal) ||
 	    tcgetattr(terminal->fd, &terminal->settings))
@@ -85,14 +85,31 @@ bool terminal_borrow(struct terminal *terminal)
 	terminal->lender = tcgetpgrp(terminal->fd);
 	if (terminal->lender != getpgrp() && tcsetpgrp(terminal->fd, getpgrp()))
 		return false;
-	ask = terminal->settings;
-	cfmakeraw(&ask);
-	ask.c_oflag |= OPOST | ONLCR;
+	*ask = terminal->settings;
+	cfmakeraw(ask);
+	ask->c_oflag |= OPOST | ONLCR;
 	/* Not TCSADRAIN: what the command wrote may never drain. */
-	(void)tcsetattr(terminal->fd, TCSANOW, &ask);
+	if (tcsetattr(terminal->fd, TCSANOW, ask) ||
+	    tcgetattr(terminal->fd, ask) || ask->c_lflag & (ICANON | ISIG)) {
+		terminal_return(terminal);
+		return false;
+	}
 	terminal_flush(terminal);
 	clear_line(terminal);
 	return true;
+}
+
+bool terminal_held(const struct terminal *terminal)
+{
+	const struct termios *ask = &terminal->asking;
+	struct termios now;
+
+	return !tcgetattr(terminal->fd, &now) &&
+	       tcgetpgrp(terminal->fd) == getpgrp() &&
+	       now.c_iflag == ask->c_iflag && now.c_oflag == ask->c_oflag &&
+	       now.c_cflag == ask->c_cflag && now.c_lflag == ask->c_lflag &&
+	       now.c_line == ask->c_line &&
+	       !memcmp(now.c_cc, ask->c_cc, sizeof(now.c_cc));
 }
 
 void terminal_return(struct terminal *terminal)

@@ -13,12 +13,13 @@
  * @ours: the caller's process group, if it had the terminal, else 0
  * @theirs: group inside that had it when the command stopped, else 0
  * @settings, @lender: of whoever had it before terminal_borrow()
+ * @asking: the settings of terminal_borrow(), as the kernel took them
  */
 struct terminal {
 	int fd;
 	pid_t ours;
 	pid_t theirs;
-	struct termios settings;
+	struct termios settings, asking;
 	pid_t lender;
 };
 
@@ -53,6 +54,13 @@ bool terminal_askable(const struct terminal *terminal);
  * Return: false, with nothing changed, where it can't be had.
  */
 bool terminal_borrow(struct terminal *terminal);
+
+/**
+ * terminal_held() - is it still as terminal_borrow() has set it?
+ *
+ * Whoever has it open can have keys edited before we read them.
+ */
+bool terminal_held(const struct terminal *terminal);
 
 /** terminal_return() - give it back as it was */
 void terminal_return(struct terminal *terminal);

@@ -35,13 +35,6 @@ struct asked {
 	int number;
 };
 
-static const char *const how_words[] = {
-	[QUESTION_NO] = "no",
-	[QUESTION_YES] = "yes",
-	[QUESTION_LATE] = "late",
-	[QUESTION_NOBODY] = "nobody",
-};
-
 static void answer(const struct asker *asker, int number,
 		   enum question_answer how, unsigned int choice)
 {
@@ -116,8 +109,8 @@ int luaopen_srt_c_question(lua_State *L)
 	api_class(L, ASKER, methods, NULL);
 	luaL_newlib(L, functions);
 	lua_newtable(L);
-	for (int i = 0; i <= QUESTION_NOBODY; i++) {
-		lua_pushstring(L, how_words[i]);
+	for (int i = 0; question_words[i]; i++) {
+		lua_pushstring(L, question_words[i]);
 		lua_rawseti(L, -2, i);
 	}
 	lua_setfield(L, -2, "HOW");

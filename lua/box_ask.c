@@ -91,6 +91,12 @@ static int push(struct box_wait *wait, lua_State *B)
 		[QUESTION_NO] = "the user said no",
 		[QUESTION_LATE] = "the user did not answer in time",
 		[QUESTION_NOBODY] = "there is no terminal to ask the user on",
+		[QUESTION_RESTLESS] = "the user was not asked, for the command "
+				      "did not let itself be stopped",
+		[QUESTION_RAN] = "the command ran while the user was asked, so "
+				 "the answer counts as no",
+		[QUESTION_TAKEN] = "another process set the terminal while the "
+				   "user was asked, so the answer counts as no",
 	};
 	const struct asked *asked = wait->state;
 	enum question_answer answer =

@@ -8,7 +8,7 @@
  *				what they ask. It runs within the box, which it
  *				may not call; then b:answered() has to follow
  *	b:answered(number, how, choice)
- *				how: "yes", "no", "late" or "nobody"; choice:
+ *				how: of question_words; choice:
  *				which of the words, from 1
  */
 #include "lua/box_relay.h"
@@ -77,17 +77,12 @@ static int relay_asker(lua_State *L)
 
 static int relay_answered(lua_State *L)
 {
-	static const char *const words[] = {
-		[QUESTION_NO] = "no",	      [QUESTION_YES] = "yes",
-		[QUESTION_LATE] = "late",     [QUESTION_NOBODY] = "nobody",
-		[QUESTION_NOBODY + 1] = NULL,
-	};
 	struct box *b = luaL_checkudata(L, 1, BOX);
 
-	box_ask_answered(
-		b, luaL_checkinteger(L, 2),
-		(enum question_answer)luaL_checkoption(L, 3, NULL, words),
-		luaL_optinteger(L, 4, 0));
+	box_ask_answered(b, luaL_checkinteger(L, 2),
+			 (enum question_answer)luaL_checkoption(L, 3, NULL,
+								question_words),
+			 luaL_optinteger(L, 4, 0));
 	return 0;
 }
 

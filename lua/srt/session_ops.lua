@@ -149,7 +149,7 @@ function ops.ask(server, client, message)
 end
 
 -- Of srt-lua exec: what was typed on its terminal.
-local HOW = { no = true, yes = true, late = true, nobody = true }
+local HOW = { no = true, yes = true, late = true, nobody = true, restless = true, ran = true, taken = true }
 
 ---What was asked by event "ask": {"op":"answer","n":1,"allow":true}, or with a reason. Only true allows; of choices
 ---`choice` is to be one.

@@ -25,7 +25,8 @@ def public_copy():
     atexit.register(shutil.rmtree, folder, True)
     os.chmod(folder, 0o755)
     for variable, default in (("SRT_LUA", "srt-lua"), ("SRT_PROBE", "spec/probe"), ("SRT_PROBER", "spec/prober"),
-                              ("SRT_CONTAINER", "spec/container"), ("SRT_BECOME", "spec/become")):
+                              ("SRT_CONTAINER", "spec/container"), ("SRT_BECOME", "spec/become"),
+                              ("SRT_RESTLESS", "spec/restless")):
         source = os.environ.get(variable, str(ROOT / "build/release" / default))
         if os.path.exists(source):
             shutil.copy(source, os.path.join(folder, os.path.basename(default)))
@@ -37,6 +38,7 @@ BINARY = os.path.join(PUBLIC, "srt-lua")
 PROBE = os.path.join(PUBLIC, "probe")
 CONTAINER = os.path.join(PUBLIC, "container")
 BECOME = os.path.join(PUBLIC, "become")
+RESTLESS = os.path.join(PUBLIC, "restless")
 MUST_WORK = os.environ.get("SRT_MUST_WORK") == "1"
 # All runs by another backend than the policy's.
 BACKEND = os.environ.get("SRT_TEST_BACKEND")

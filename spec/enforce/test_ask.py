@@ -2,11 +2,12 @@
 """srt.ask on a real terminal: the command stands still meanwhile, and finds its terminal as it was."""
 import os
 import re
+import termios
 import time
 
 import terminal
-from lib import BINARY, as_everyone, main
-from running import Running
+from lib import BINARY, RESTLESS, as_everyone, main
+from running import Running, until
 
 # The answer is settled by what is typed once the question stands there.
 PROMPT = r"Allow\? \[(y/N|Y/n)\] "
@@ -94,6 +95,44 @@ class Ask(Running):
         shown.expect("<mine>")
 
     @as_everyone
+    def test_what_does_not_stand_still_is_denied(self):
+        """A yes counts only where nothing ran and the terminal stayed as it was; the default counts for nothing."""
+        script = """curl -sS http://a.test:1/; %(restless)s 1 1000 & p=$!; sleep .1; curl -sS http://a.test:2/; kill -9 $p; wait $p
+            %(restless)s 50 10 & p=$!; sleep .1; curl -sS http://a.test:3/; kill -9 $p; wait $p; curl -sS http://a.test:4/"""
+        shown = self.on_terminal(["bash", "-c", script % {"restless": RESTLESS}],
+                                 'do return srt.ask("reach " .. conn.port, { default = true }) end')
+        shown.expect("reach 1\r")
+        shown.expect(PROMPT)
+        # As somebody outside of the sandbox would, so that "no" was an empty line, and back, which is seen at once.
+        keys, old = termios.tcgetattr(shown.fd), termios.tcgetattr(shown.fd)
+        keys[0] |= termios.ICRNL
+        keys[3] |= termios.ICANON
+        keys[6][termios.VERASE], keys[6][termios.VKILL] = b"n", b"o"
+        termios.tcsetattr(shown.fd, termios.TCSANOW, keys)
+        shown.send("no")
+        time.sleep(0.1)
+        termios.tcsetattr(shown.fd, termios.TCSANOW, old)
+        shown.send("\r")
+        shown.expect("a.test:1 was denied .*: another process set the terminal while the user was asked")
+        shown.expect("reach 2\r")
+        shown.expect(PROMPT)
+        before = len(self.read("w/ran"))
+        # Its timer has it continued only now, when the answer is awaited.
+        self.assertTrue(until(lambda: len(self.read("w/ran")) > before))
+        self.say(shown, "y\r")
+        shown.expect("srt-lua: the command ran")
+        shown.expect("a.test:2 was denied .*: the command ran while the user was asked")
+        shown.expect("srt-lua: the command does not let itself be stopped, so nothing is asked; that is a no")
+        shown.expect("a.test:3 was denied .*: the user was not asked, for the command did not let itself be stopped")
+        # Who stands still is asked again.
+        shown.expect("reach 4\r")
+        shown.expect(PROMPT)
+        self.say(shown, "\r")
+        shown.expect("cannot resolve the host of a.test:4")
+        shown.expect("STATUS=")
+        self.assertEqual(shown.seen.count(b"Allow?"), 3)
+
+    @as_everyone
     def test_time(self):
         shown = self.on_terminal(self.fetch(1, 2), """if conn.port == 2 then
             return srt.ask("default?", { seconds = 1, default = true }) end""", "limits = { askSeconds = 2 }")
@@ -163,6 +202,23 @@ class Ask(Running):
         self.assertIn("  a\\x1b[2Jb\\x0dc\\x0ad\\x00e\\x7ff\\xc2\\x9bg\\xe2\\x80\\xaeh\\xffi\u00e4\u20acjkkk",
                       shown.seen.decode("utf-8", "replace"))
         self.assertLess(shown.seen.count(b"k"), 1100)
+        self.assertIn(b"(cut: these are the first 1000 bytes of 5029)", shown.seen)
+
+    @as_everyone
+    def test_an_answer_is_for_no_more_than_was_seen(self):
+        """Texts that differ only behind what is shown are asked each by itself, the same one once."""
+        shown = self.on_terminal(["sh", "-c", "for i in 1 2 1; do curl -sS http://a.test:$i/ & done; wait"],
+                                 """srt.state.count = (srt.state.count or 0) + 1
+            while srt.state.count < 3 do srt.sleep(0.05) end
+            srt.sleep(0.1 * conn.port)
+            do return srt.ask(("k"):rep(1000) .. conn.port) end""")
+        for keys in ("y\r", "n\r"):
+            shown.expect(r"\(cut: these are the first 1000 bytes of 1001\)\r?\nAllow\? \[y/N\] ")
+            self.say(shown, keys)
+        shown.expect("STATUS=")
+        self.assertEqual(shown.seen.count(b"Allow?"), 2)
+        self.assertEqual(shown.seen.count(b"cannot resolve the host of a.test:1"), 2)
+        self.assertNotIn(b"cannot resolve the host of a.test:2", shown.seen)
 
     @as_everyone
     def test_raw_mode(self):

@@ -46,6 +46,21 @@ class SessionAsk(Sessions):
         self.end(process)
 
     @as_everyone
+    def test_another_command_on_its_terminal(self):
+        """It is not stopped, but where it sets the terminal the answer is no."""
+        process = self.session(POLICY)
+        shown = self.terminal()
+        # Whoever ignores that signal may set the terminal from the background.
+        shown.send("%(exec)s \"trap '' TTOU; until [ -e w ]; do sleep .05; done; stty icanon </dev/tty; echo SET\" & "
+                   "%(exec)s '%(get)s'; echo STATUS=$?\n"
+                   % {"exec": "%s exec --session %s --report none -c" % (BINARY, self.socket), "get": GET % "2"})
+        shown.expect(PROMPT)
+        self.write("w/w", "")
+        shown.expect("a.test:2 was denied .*: another process set the terminal while the user was asked")
+        shown.expect("STATUS=0")
+        self.end(process)
+
+    @as_everyone
     def test_by_a_client(self):
         """A client that declares it is asked of all commands, first; without it, or its answer, it is no."""
         process = self.session(POLICY)
