@@ -131,7 +131,7 @@ class Authz(Serving):
         self.edits()
         self.unreadable()
         report = self.end(process)
-        self.assertIn("GET https://example.com/late", report)
+        self.assertIn("GET https://example.com:443/late (5 times): not now", report)
         self.assertIn("no secrets", self.run_srt(["violations"]).out)
 
     def nginx_of_the_docs(self, port, authz, origin):

@@ -181,7 +181,7 @@ class Unseen(Globs):
         self.check('{ filesystem = { denyRead = { "../out/*/none" } } }',
                    {"read ../out/open/.env": "ok", "read ../out/shut/.env": ("EACCES", "ENOENT")})
         got = self.run_srt(["true"], policy)
-        self.assertIn("denied as a whole: %s\n" % self.path("out/shut"), got.err)
+        self.assertIn("denied as a whole: %s [pattern]\n" % self.path("out/shut"), got.err)
         result = self.checked(policy)
         self.assertEqual([self.path("out/shut")], result["profile"]["filesystem"]["globs"][0]["unseen"])
         # To an allow list it gives nothing.
