@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The system calls that a sandboxed process is refused, as data.
-local bare = require "backends.seccomp_bare"
 local entry = require "backends.seccomp_entry"
 
 local seccomp = {}
@@ -185,7 +184,7 @@ function seccomp.notified(options)
   for _, send in ipairs(options.lead and FAST_OPEN or {}) do
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
   end
-  if options.makes then bare.notified(options, MAKING, notify) end
+  if options.makes then require("backends.seccomp_bare").notified(options, MAKING, notify) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end
@@ -222,7 +221,7 @@ function seccomp.rules(options)
   refuse(list, "prlimit64", EPERM, options.nested and masked(0, 1) or differs(0), differs(2))
   if not options.groupSignals then refuse(list, "kill", EPERM, masked(0, 0)) end
   if options.guard then guarded(list) end
-  if options.bare then bare.rules(list, options) end
+  if options.bare then require("backends.seccomp_bare").rules(list, options) end
   return list
 end
 
