@@ -26,7 +26,8 @@ end
 -- What the supervisor refuses to move, before the kernel is asked anything: from becomes what may not be made at to.
 local function unmoved(self, from, to)
   local guard = self.rules.guard
-  if not guard then return nil end
+  -- A slash behind what is no folder: the kernel refuses that, and there is nothing that could become anything.
+  if not guard or from.slash and from.type ~= "dir" and not from.missing then return nil end
   local create_guard = require "srt.create_guard"
   if from.missing then
     local never = create_guard.rule(guard, to.real)

@@ -38,5 +38,10 @@ APART = dict(
                for a in (b"TOP/w/f", b"TOP/out/again/g", b"TOP/out/more/d", b"TOP/out/blind/h")
                for b in (b"TOP/w", b"TOP/out/again", b"TOP/out/more", b"TOP/out/blind", b"TOP/out")]
     + [("exchange", b"TOP/w/f", b"TOP/out/again/g"), ("exchange", b"TOP/out/more/d", b"TOP/out/again/g")])
+# No folder, with a slash: the kernel refuses to move it, so nothing is judged.
+SLASHED = dict(
+    steps=[("link", b"TOP/w/b", b"TOP/home/deep/a-b"), ("file", b"TOP/w/f", 0o644, "own")],
+    lists={"allowWrite": [b"TOP"], "denyWrite": [b"../w/b/c"]},
+    questions=[(action, a, b) for action in ("rename", "exchange") for a in (b"TOP/w/b/", b"TOP/w/f/") for b in (b"TOP/home", b"TOP/w/.git")])
 FIXED = [case for user in ("user", "root") for case in (
-    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **APART))]
+    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART))]
