@@ -10,7 +10,7 @@ local EPERM, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 25, 38, 95, 97
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
-local O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 1, 2, 0x40, 0x80, 0x200
+local O_CREAT, O_EXCL = 0x40, 0x80
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
@@ -139,18 +139,6 @@ local function refusals(options)
   return list
 end
 
--- Flags of what may be a denied write. A notified call takes as long as making a file, so exclusive creations, by the
--- thousand in tar, cp and git, are let be; not where nothing may be written, as they are then what git begins with.
-local WRITING = { O_RDWR, O_TRUNC, O_WRONLY, O_CREAT }
-
--- Opens: all, or those that write, but for some of them.
-local function opens(reads, but, notify)
-  for i, call in ipairs { "open", "openat" } do
-    if reads then notify(call) end
-    for _, flag in ipairs(reads and {} or WRITING) do notify(call, masked(i, flag, flag | but)) end
-  end
-end
-
 -- For reports: what may be a denied write, or with `reads` any open, and what is refused.
 local function observed(list, options, notify)
   for _, refusal in ipairs(options.observe and refusals(options) or {}) do
@@ -159,7 +147,9 @@ local function observed(list, options, notify)
       list[#list + 1] = refusal
     end
   end
-  opens(options.reads, options.exclusive and 0 or O_EXCL, notify)
+  -- A notified call takes as long as making a file, so exclusive creations, by the thousand in tar, cp and git, are let
+  -- be; not where nothing may be written, as they are then what git begins with.
+  entry.opens(options.reads, options.exclusive and 0 or O_EXCL, notify)
   for call in (options.observe and CHANGING or ""):gmatch("%S+") do notify(call) end
 end
 

@@ -9,7 +9,7 @@ local masked, differs, refuse, refuse_words = entry.masked, entry.differs, entry
 local EPERM, EACCES, ENOTTY, ENOSYS, EAFNOSUPPORT, ENETUNREACH = 1, 13, 25, 38, 97, 101
 local AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 local SOCK_STREAM, SOCK_TYPES, TCP = 1, 0xf, 6
-local O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 1, 2, 0x40, 0x200
+local O_WRONLY, O_RDWR, O_TRUNC = 1, 2, 0x200
 local O_OTHER = 3 -- neither reading nor writing, as ioctl(2) of some devices takes it
 local PRIO_PROCESS, PRIO_PGRP, PRIO_USER = 0, 1, 2
 local IOPRIO_WHO_PROCESS, IOPRIO_WHO_PGRP, IOPRIO_WHO_USER = 1, 2, 3
@@ -23,7 +23,6 @@ local IPC = [[
 
 -- Without mounts: all that names a file which is written, made or removed.
 local AREA = "unlink rmdir unlinkat truncate"
-local AREA_FLAGS = { O_WRONLY, O_RDWR, O_TRUNC, O_CREAT }
 
 -- Modes, owners, times and attributes, by path and by descriptor.
 local METADATA = [[
@@ -39,10 +38,7 @@ local CHANGING_REQUESTS = { 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40
 
 local function in_area(reads, making, notify)
   for call in (making .. AREA):gmatch("%S+") do notify(call) end
-  for i, call in ipairs { "open", "openat" } do
-    if reads then notify(call) end
-    for _, flag in ipairs(reads and {} or AREA_FLAGS) do notify(call, masked(i, flag, flag)) end
-  end
+  entry.opens(reads, 0, notify)
 end
 
 -- Of the host's networks nothing but TCP is left, and that the agent connects, or nobody.

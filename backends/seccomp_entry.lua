@@ -23,4 +23,18 @@ function entry.refuse_words(list, words, error)
   for call in words:gmatch("%S+") do entry.refuse(list, call, error) end
 end
 
+-- O_RDWR, O_TRUNC, O_WRONLY, O_CREAT: what may write.
+local WRITING = { 2, 0x200, 1, 0x40 }
+
+---Has opens notified.
+---@param reads boolean|nil all of them; else those that may write
+---@param but integer flags that one of these has not
+---@param notify fun(call: string, arg: table?)
+function entry.opens(reads, but, notify)
+  for i, call in ipairs { "open", "openat" } do
+    if reads then notify(call) end
+    for _, flag in ipairs(reads and {} or WRITING) do notify(call, entry.masked(i, flag, flag | but)) end
+  end
+end
+
 return entry
