@@ -17,15 +17,58 @@
 #define MOST_ENTRIES 20000
 #define MOST_DEPTH 40
 
-/* struct move - a folder on its way, @top, from one real path to another */
+/*
+ * struct move - a folder on its way, @top, from one real path to another
+ * @unseen: there was what can't be looked into
+ */
 struct move {
 	const struct guard_rules *rules;
+	const struct guard_moved *what;
 	struct guard_rule *rule;
 	int top;
 	size_t entries;
+	bool unseen;
 	char from[2 * PATH_MAX];
 	char to[2 * PATH_MAX];
 };
+
+/* Is the path REAL/@part of what is moved behind a mask? */
+static bool is_masked(const struct guard_moved *what, const char *part)
+{
+	size_t length = strlen(what->real);
+
+	for (size_t i = 0; i < what->mask_count; i++) {
+		const char *mask = what->masks[i];
+
+		if (path_below(what->real, mask))
+			return true;
+		if (path_below(mask, what->real) &&
+		    path_below(part, mask + length + 1) &&
+		    strcmp(part, mask + length + 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_one_of(const char *path, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(list[i], path))
+			return true;
+	return false;
+}
+
+/* Takes no descriptor of what the command could not look into. */
+static int open_folder(const struct move *move, int dir, const char *name)
+{
+	const struct guard_moved *what = move->what;
+
+	if (is_one_of(move->from, what->masks, what->mask_count) ||
+	    is_one_of(move->from, what->scaffolds, what->scaffold_count))
+		return -1;
+	return openat(dir, name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
 
 /*
  * Is @rest there? A link on the way counts as well: what is there may come
@@ -44,6 +87,8 @@ static bool is_there(void *data, const char *rest)
 			return true;
 		memcpy(part, rest, (size_t)(end - rest));
 		part[end - rest] = '\0';
+		if (is_masked(move->what, part))
+			return true;
 		if (fstatat(move->top, part, &st, AT_SYMLINK_NOFOLLOW))
 			return errno != ENOENT && errno != ENOTDIR;
 		if (S_ISLNK(st.st_mode))
@@ -53,6 +98,16 @@ static bool is_there(void *data, const char *rest)
 }
 
 static int look(struct move *move, int dir, int depth);
+
+static int look_into(struct move *move, int dir, const char *name, int depth)
+{
+	int fd = depth > MOST_DEPTH ? -1 : open_folder(move, dir, name);
+
+	if (fd >= 0)
+		return look(move, fd, depth);
+	move->unseen = true;
+	return 0;
+}
 
 /* One entry: it may not be denied there, where it was not denied here. */
 static int look_at(struct move *move, int dir, const struct dirent *entry,
@@ -73,11 +128,7 @@ static int look_at(struct move *move, int dir, const struct dirent *entry,
 		*move->rule = guard_find(move->rules, move->to, link);
 		error = -EROFS;
 	} else if (entry->d_type == DT_DIR) {
-		int fd =
-			openat(dir, entry->d_name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-		error = fd < 0 ? -EXDEV : look(move, fd, depth + 1);
+		error = look_into(move, dir, entry->d_name, depth + 1);
 	}
 	move->from[from] = move->to[to] = '\0';
 	return error;
@@ -86,7 +137,7 @@ static int look_at(struct move *move, int dir, const struct dirent *entry,
 /* Takes @dir over. */
 static int look(struct move *move, int dir, int depth)
 {
-	DIR *stream = depth > MOST_DEPTH ? NULL : fdopendir(dir);
+	DIR *stream = fdopendir(dir);
 	const struct dirent *entry;
 	int error = 0;
 
@@ -110,13 +161,13 @@ static int open_top(int dir, const char *name)
 	return openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static int judge_folder(const struct guard_rules *rules, int dir,
-			const char *name, const char *from, const char *to,
+static int judge_folder(const struct guard_rules *rules,
+			const struct guard_moved *what, const char *to,
 			struct guard_rule *rule)
 {
-	struct move move = { .rules = rules, .rule = rule };
-	owned_fd int top = open_top(dir, name);
-	int fd;
+	struct move move = { .rules = rules, .what = what, .rule = rule };
+	owned_fd int top = open_top(what->dir, what->name);
+	int error;
 
 	if (top < 0)
 		return -errno;
@@ -124,39 +175,37 @@ static int judge_folder(const struct guard_rules *rules, int dir,
 	*rule = guard_find_moved(rules, to, is_there, &move);
 	if (rule->kind != GUARD_NONE)
 		return -EROFS;
-	if (!guard_patterns_move(rules, from, to))
+	if (!guard_patterns_move(rules, what->real, to))
 		return 0;
-	if (strlen(from) >= PATH_MAX || strlen(to) >= PATH_MAX)
+	if (strlen(what->real) >= PATH_MAX || strlen(to) >= PATH_MAX)
 		return -EXDEV;
-	memcpy(move.from, from, strlen(from) + 1);
+	memcpy(move.from, what->real, strlen(what->real) + 1);
 	memcpy(move.to, to, strlen(to) + 1);
-	fd = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -EXDEV : look(&move, fd, 0);
+	error = look_into(&move, top, ".", 0);
+	return error || !move.unseen ? error : -EXDEV;
 }
 
-int guard_move(const struct guard_rules *rules, int dir, const char *name,
-	       const char *from, const char *to, struct guard_rule *rule)
+int guard_move(const struct guard_rules *rules, const struct guard_moved *what,
+	       const char *to, struct guard_rule *rule)
 {
 	struct guard_rule found;
 	struct stat st;
 
 	rule = rule ? rule : &found;
 	/* What is not there can't be moved: the kernel says so. */
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(what->dir, what->name, &st, AT_SYMLINK_NOFOLLOW))
 		return guard_denies(rules, to, false) ? -errno : 0;
 	*rule = guard_find(rules, to, S_ISLNK(st.st_mode));
 	if (rule->kind != GUARD_NONE)
 		return -EROFS;
-	return S_ISDIR(st.st_mode)
-		       ? judge_folder(rules, dir, name, from, to, rule)
-		       : 0;
+	return S_ISDIR(st.st_mode) ? judge_folder(rules, what, to, rule) : 0;
 }
 
-bool guard_move_brings(const struct guard_rules *rules, int dir,
-		       const char *name, const char *to)
+bool guard_move_brings(const struct guard_rules *rules,
+		       const struct guard_moved *what, const char *to)
 {
-	struct move move = { .rules = rules };
-	owned_fd int top = open_top(dir, name);
+	struct move move = { .rules = rules, .what = what };
+	owned_fd int top = open_top(what->dir, what->name);
 
 	move.top = top;
 	return top >= 0 &&

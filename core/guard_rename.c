@@ -10,11 +10,19 @@
 #include "core/guard_calls.h"
 #include "core/guard_move.h"
 
+static struct guard_moved moved(const struct guard_place *from)
+{
+	return (struct guard_moved){ .dir = from->dir,
+				     .name = from->name,
+				     .real = from->real };
+}
+
 /* Is there anything beneath a folder that has to stay where it is? */
 static bool brings_away(const struct area *area, const struct guard_place *from)
 {
-	return guard_move_brings(&area->held, from->dir, from->name,
-				 from->real);
+	struct guard_moved what = moved(from);
+
+	return guard_move_brings(&area->held, &what, from->real);
 }
 
 /* The kernel refuses for that before it looks at anything else. */
@@ -30,7 +38,9 @@ static bool is_closed(const struct guard_place *place)
 static int judge(const struct guard_rules *rules,
 		 const struct guard_place *from, const char *to)
 {
-	return guard_move(rules, from->dir, from->name, from->real, to, NULL);
+	struct guard_moved what = moved(from);
+
+	return guard_move(rules, &what, to, NULL);
 }
 
 /* With an area no mount keeps a name where it is; -EBUSY is as theirs. */

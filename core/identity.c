@@ -27,16 +27,44 @@
 	(BIT(CAP_CHOWN) | BIT(CAP_SETGID) | BIT(CAP_SETUID) | \
 	 BIT(CAP_SYS_ADMIN))
 
+/* In halves, as the kernel takes and gives them. */
+static int read_caps(struct __user_cap_data_struct data[2])
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3
+	};
+
+	return syscall(SYS_capget, &header, data) ? -errno : 0;
+}
+
+static uint64_t joined(const struct __user_cap_data_struct data[2])
+{
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
 static uint64_t effective_caps(void)
+{
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	return read_caps(data) ? 0 : joined(data);
+}
+
+int identity_act(uint64_t caps, uint64_t *before)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3
 	};
 	struct __user_cap_data_struct data[2] = { 0 };
+	int error = read_caps(data);
 
-	if (syscall(SYS_capget, &header, data))
-		return 0;
-	return data[0].effective | (uint64_t)data[1].effective << 32;
+	if (error)
+		return error;
+	if (before)
+		*before = joined(data);
+	for (int half = 0; half < 2; half++)
+		data[half].effective =
+			(uint32_t)(caps >> (32 * half)) & data[half].permitted;
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
 static bool can_map(void)

@@ -51,6 +51,14 @@ int identity_read(struct identity *out);
  */
 int identity_bare(struct identity *out);
 
+/**
+ * identity_act() - act with these capabilities, of those that the process may
+ * have at all: what a command is answered shows to whoever has no more
+ * @before: may be NULL; filled with those that were in effect
+ * Return: 0 or -errno.
+ */
+int identity_act(uint64_t caps, uint64_t *before);
+
 /** identity_alone() - the caller's own ids are all there are, nothing is kept
  */
 void identity_alone(struct identity *id);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/guard_move.h"
+#include "core/identity.h"
 #include "core/socket_rules.h"
 #include "lua/api.h"
 #include "lua/plan_reader.h"
@@ -78,15 +79,46 @@ static int guard_lua_find(lua_State *L)
 				    lua_toboolean(L, 3)));
 }
 
-/* object:move(from, to) -> code, as of find | code | nothing */
+/* The strings of a list in a field of @index, which stay where they are. */
+static const char *const *strings_of(lua_State *L, int index, const char *field,
+				     size_t *count)
+{
+	const char **list;
+
+	lua_getfield(L, index, field);
+	luaL_checktype(L, -1, LUA_TTABLE);
+	*count = lua_rawlen(L, -1);
+	list = lua_newuserdatauv(L, *count * sizeof(*list) + 1, 0);
+	for (size_t i = 0; i < *count; i++) {
+		lua_rawgeti(L, -2, (lua_Integer)i + 1);
+		list[i] = luaL_checkstring(L, -1);
+		lua_pop(L, 1);
+	}
+	return list;
+}
+
+/* object:move(from, to, sight) -> code, as of find | code | nothing */
 static int guard_lua_move(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, GUARD);
 	const char *from = luaL_checkstring(L, 2);
+	const char *to = luaL_checkstring(L, 3);
+	struct guard_moved what = { .dir = AT_FDCWD,
+				    .name = from,
+				    .real = from };
 	struct guard_rule rule = { 0 };
-	int error = guard_move(&object->rules, AT_FDCWD, from, from,
-			       luaL_checkstring(L, 3), &rule);
+	uint64_t ours;
+	int error;
 
+	luaL_checktype(L, 4, LUA_TTABLE);
+	lua_getfield(L, 4, "caps");
+	what.masks = strings_of(L, 4, "masks", &what.mask_count);
+	what.scaffolds = strings_of(L, 4, "scaffolds", &what.scaffold_count);
+	error = identity_act(luaL_checkinteger(L, 5), &ours);
+	if (!error) {
+		error = guard_move(&object->rules, &what, to, &rule);
+		(void)identity_act(ours, NULL);
+	}
 	if (!error)
 		return 0;
 	lua_pushstring(L, api_error_name(-error));

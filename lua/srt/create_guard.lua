@@ -70,10 +70,11 @@ end
 ---@param guard table complete
 ---@param from string real
 ---@param to string real
+---@param sight {caps: integer, masks: string[], scaffolds: string[]} what the command sees less than whoever asks
 ---@return string|nil code
 ---@return table|nil entry where it is the policy's; else there is more to look at than the agent does
-function create_guard.move(guard, from, to)
-  local code, kind, which = compiled(guard):move(from, to)
+function create_guard.move(guard, from, to, sight)
+  local code, kind, which = compiled(guard):move(from, to, sight)
   return code, entry_of(guard, kind, which)
 end
 

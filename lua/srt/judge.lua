@@ -207,8 +207,9 @@ end
 ---@param plan table from a backend, for the same rules
 ---@return table judge with :ask
 function judge.new(rules, plan)
-  local bare = plan.backend == "landlock" and require("srt.judge_landlock").new(rules, plan) or nil
-  return setmetatable({ rules = rules, plan = plan, bare = bare, view = require("srt.view").new(plan) }, Judge)
+  local seen = require("srt.view").new(plan)
+  local bare = plan.backend == "landlock" and require("srt.judge_landlock").new(rules, plan, seen:sight()) or nil
+  return setmetatable({ rules = rules, plan = plan, bare = bare, view = seen }, Judge)
 end
 
 return judge

@@ -111,7 +111,7 @@ function Landlocked:bars_link(got, path)
   return kind and self:barred(got, "EROFS", kind, which)
 end
 
-function Landlocked:bars_move(got, from, to) return self:barred(got, self.guard:move(from, to)) end
+function Landlocked:bars_move(got, from, to) return self:barred(got, self.guard:move(from, to, self.sight)) end
 
 -- What is allowed again within something denied, is the kernel's to name. Between that and what the agent names nothing
 -- can be moved; nor does Landlock let a move open anything more.
@@ -229,11 +229,12 @@ end
 
 ---@param rules table of srt.decide_path
 ---@param plan table of backends.landlock
+---@param sight table of srt.view
 ---@return table landlocked with :meet and :own
-function landlocked.new(rules, plan)
+function landlocked.new(rules, plan, sight)
   local granted = {}
   for _, rule in ipairs(plan.paths) do granted[rule.path] = (granted[rule.path] or "") .. rule.access end
-  return setmetatable({ rules = rules, plan = plan, granted = granted,
+  return setmetatable({ rules = rules, plan = plan, granted = granted, sight = sight,
     guard = plan.guard and require("srt.c.guard").compile(plan.guard) }, Landlocked)
 end
 

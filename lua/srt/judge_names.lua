@@ -33,7 +33,7 @@ local function unmoved(self, from, to)
     local never = create_guard.rule(guard, to.real)
     return never and deny(from, never, "ENOENT")
   end
-  local code, entry = create_guard.move(guard, from.real, to.real)
+  local code, entry = create_guard.move(guard, from.real, to.real, self.view:sight())
   if entry then return deny(from, entry, code, NEVER) end
   return code and deny(from, UNSEEN, code, TOO_MUCH)
 end

@@ -28,7 +28,8 @@ end
 ---@param plan table from backends.namespaces
 ---@return table view
 function view.new(plan)
-  local self = setmetatable({ steps = {}, slots = {}, made = {}, host = require("srt.mountinfo").read() }, View)
+  local self = setmetatable({ steps = {}, slots = {}, made = {}, caps = plan.caps,
+    host = require("srt.mountinfo").read() }, View)
   for _, step in ipairs(plan.mounts) do
     if type(step) == "string" then step = { op = "mask", target = step } end
     self.steps[step.target] = step
@@ -74,6 +75,19 @@ end
 --- Is the host's own mount read-only there?
 function View:closedByHost(path)
   return self.host:over(path).readOnly
+end
+
+--- What can't be looked into beneath the plan's mounts, nor without more than its capabilities.
+---@return {caps: integer, masks: string[], scaffolds: string[]} sight of srt.create_guard
+function View:sight()
+  if not self.seen then
+    self.seen = { caps = self.caps, masks = {}, scaffolds = {} }
+    for target, step in pairs(self.steps) do
+      local list = self.seen[step.op .. "s"]
+      if list then list[#list + 1] = target end
+    end
+  end
+  return self.seen
 end
 
 --- What is at a path without links.

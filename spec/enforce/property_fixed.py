@@ -43,5 +43,16 @@ SLASHED = dict(
     steps=[("link", b"TOP/w/b", b"TOP/home/deep/a-b"), ("file", b"TOP/w/f", 0o644, "own")],
     lists={"allowWrite": [b"TOP"], "denyWrite": [b"../w/b/c"]},
     questions=[(action, a, b) for action in ("rename", "exchange") for a in (b"TOP/w/b/", b"TOP/w/f/") for b in (b"TOP/home", b"TOP/w/.git")])
+# What can't be looked into, by modes that root without capabilities heeds as well, or by a cover: in any order of the entries.
+SHUT = dict(
+    steps=[("dir", b"TOP/out/b", 0o755, "own"), ("dir", b"TOP/home/deep", 0o755, "own"), ("dir", b"TOP/home/q", 0o755, "own"),
+           ("dir", b"TOP/w/v", 0o755, "own"), ("dir", b"TOP/w/v/m", 0o755, "own"), ("dir", b"TOP/w/v/m/no", 0o755, "own"),
+           ("dir", b"TOP/w/u", 0o755, "own"), ("dir", b"TOP/w/u/m", 0o755, "own"), ("dir", b"TOP/w/u/m/deep", 0o755, "own")]
+    + [("dir", b"TOP/home/%s/%s" % (where, name), 0, "own") for where in (b".", b"q") for name in (b"a", b"b", b"y", b"z")],
+    lists={"allowWrite": [b"TOP"], "denyRead": [b"GLOBTOP/out/**/deep", b"TOP/w/v/m", b"TOP/w/u/m"], "denyWrite": [b"TOP/new/m/no"]},
+    questions=[("exchange", b"TOP/home", b"TOP/out/b"), ("rename", b"TOP/home", b"TOP/out/c"), ("rename", b"TOP/home/q", b"TOP/out/c"),
+               ("exchange", b"TOP/home/q", b"TOP/out/b"), ("rename", b"TOP/w/v", b"TOP/new"), ("rename", b"TOP/w/u", b"TOP/new"),
+               ("rename", b"TOP/w/u", b"TOP/out/c"), ("exchange", b"TOP/w/u", b"TOP/out/b")])
 FIXED = [case for user in ("user", "root") for case in (
-    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART))]
+    _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART),
+    _case(user, **SHUT, guard=True))]
