@@ -116,6 +116,8 @@ function bwrap.compile(profile, rules, ctx)
     return refused("filesystem.decideOpen", "it takes a view of the host's tree from before the root is changed")
   end
   plan.backend = "bwrap"
+  message = require("srt.bubblewrap").unreachable(plan)
+  if message then return nil, message end
   local argv = arguments(plan, facts)
   if #argv > MOST then
     return refused(("a policy that comes to %d mounts"):format(#plan.mounts), "bubblewrap takes 9000 arguments at most")

@@ -114,7 +114,7 @@ static int guard_lua_move(lua_State *L)
 	lua_getfield(L, 4, "caps");
 	what.masks = strings_of(L, 4, "masks", &what.mask_count);
 	what.scaffolds = strings_of(L, 4, "scaffolds", &what.scaffold_count);
-	error = identity_act(luaL_checkinteger(L, 5), &ours);
+	error = identity_act((uint64_t)luaL_checkinteger(L, 5), &ours);
 	if (!error) {
 		error = guard_move(&object->rules, &what, to, &rule);
 		(void)identity_act(ours, NULL);

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the bwrap backend has to know of this machine: the program, the terminal, where masks may be made.
+-- What the bwrap backend has to know of this machine: the program, the terminal, where masks may be made, what root
+-- without capabilities can't reach.
 local paths = require "srt.paths"
 local programs = require "srt.programs"
 local sys = require "srt.c.sys"
@@ -51,19 +52,68 @@ local function masks_of(folders, temp)
   end
 end
 
+-- The folders from top down to path, path not among them.
+local function each_above(path, top, see)
+  local at = top
+  for part in path:sub(#top + 1):gmatch("[^/]+") do
+    local problem = see(at)
+    if problem then return problem end
+    at = paths.join(at, part)
+  end
+end
+
+-- Remembers what it has seen of a folder.
+local function remembered(see)
+  local known = {}
+  return function(path)
+    if known[path] == nil then known[path] = see(path) end
+    return known[path]
+  end
+end
+
+--- What a root caller's processes, which have no capability inside, can't get to, of what the plan mounts or starts in.
+--- Bubblewrap may pass folders of root's (user_namespaces(7)); PID 1, which looks whether all is in its place, not.
+---@param plan table
+---@return string? reason
+function bubblewrap.unreachable(plan)
+  if sys.ids() ~= 0 then return nil end
+  local view = require("srt.view").new(plan)
+  local closed = remembered(function(path)
+    return not view.made[path] and not sys.searchable(path, 0) and path
+  end)
+  local shut = remembered(function(path)
+    local st = closed(path) and sys.lstat(path)
+    return st and (st.uid ~= 0 or st.gid ~= 0) and path or false
+  end)
+  local function barred(path, source)
+    local over, top = view:step(paths.parent(path))
+    -- What a scaffold shows can be searched.
+    return not (over and over.op ~= "bind") and each_above(path, top or "/", closed)
+      or source and each_above(source, "/", shut)
+  end
+  local path, folder = plan.cwd, barred(plan.cwd .. "/.")
+  for i = 1, folder and 0 or #plan.mounts do
+    local step = plan.mounts[i]
+    path = type(step) == "string" and step or step.target
+    folder = barred(path, view.steps[path].source)
+    if folder then break end
+  end
+  return folder and ("backend = \"bwrap\": root has no capability inside, so %s can't be reached: %s can't be searched"
+    .. "; allow that by its mode (chmod a+x), or choose backend = \"namespaces\""):format(path, folder) or nil
+end
+
 --- Completes what a plan is compiled with.
 ---@param profile table
 ---@param rules table
----@param ctx table of backends.namespaces, where stateFolders makes it one to be run; terminal: of the command, false
---- for none; nil: this process's
+---@param ctx table of backends.namespaces, where stateFolders makes it one to be run; prints: nothing has to be
+--- there for it; terminal: of the command, false for none; nil: this process's
 ---@return {program: string, masks: string, terminal: string?, identity: table}? facts
 ---@return string? reason
 function bubblewrap.facts(profile, rules, ctx)
   local runs = ctx.stateFolders
   local program, message = bwrap_program(profile, rules, ctx.env)
-  -- To print a plan it need not be there.
-  if not program and runs then return nil, message end
-  local library = runs and unreadable_library(rules)
+  if not program and not ctx.prints then return nil, message end
+  local library = not ctx.prints and unreadable_library(rules)
   if library then
     return nil, ("backend = \"bwrap\": %s must be readable inside, since srt-lua is built with it; allow reading it, "
       .. "or choose backend = \"namespaces\""):format(library)

@@ -53,6 +53,11 @@ SHUT = dict(
     questions=[("exchange", b"TOP/home", b"TOP/out/b"), ("rename", b"TOP/home", b"TOP/out/c"), ("rename", b"TOP/home/q", b"TOP/out/c"),
                ("exchange", b"TOP/home/q", b"TOP/out/b"), ("rename", b"TOP/w/v", b"TOP/new"), ("rename", b"TOP/w/u", b"TOP/new"),
                ("rename", b"TOP/w/u", b"TOP/out/c"), ("exchange", b"TOP/w/u", b"TOP/out/b")])
+# What is denied beneath a folder that root without capabilities can't search: it is refused as told, or held.
+BEYOND = dict(
+    steps=[("dir", b"TOP/w/b", 0, "own"), ("file", b"TOP/w/b/.envrc", 0o644, "own"), ("dir", b"TOP/out/b", 0o700, "other"),
+           ("file", b"TOP/out/b/c", 0o644, "own")],
+    lists={"allowWrite": [b"TOP/w"], "denyRead": [b"TOP/out/b/c"]}, questions=[("write", b"TOP/w/b/.envrc"), ("read", b"TOP/out/b/c")])
 FIXED = [case for user in ("user", "root") for case in (
     _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART),
-    _case(user, **SHUT, guard=True))]
+    _case(user, **SHUT, guard=True), _case(user, **BEYOND))]

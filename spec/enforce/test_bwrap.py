@@ -125,6 +125,9 @@ class Bwrap(Case):
             got = self.run_srt(["touch", "ran"], policy)
             self.assertEqual((125, ""), (got.code, got.out), got)
             self.assertRegex(got.err, said)
+            told = self.run_srt(["check", self.policy(policy)])
+            self.assertEqual(path in (fails, mute), told.code == 0, told)
+            self.assertEqual(told.code == 0, not re.search(said, told.err), told)
         got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": self.path("w/bin")})
         self.assertRegex(got.err, r"through the symbolic link \S+/w/bin/bwrap")
         got = self.run_srt(["touch", "ran"], self.bwrap('allowWrite = { "." }'), env={"PATH": "/nowhere"})
@@ -168,6 +171,23 @@ class Bwrap(Case):
         got = self.run_srt(["true"], self.bwrap("decideOpen = function() return true end"))
         self.assertEqual(125, got.code, got)
         self.assertIn("filesystem.decideOpen can't be held by backend = \"bwrap\"", got.err)
+
+    def test_root_is_told_what_it_can_not_reach(self):
+        """It has no capability inside, so what is closed to it by modes is; that shows before anything is begun."""
+        if self.user != "root":
+            skip("only root", allowed=True)
+        self.sh("mkdir -p a/shut b; touch a/shut/k b/k; chmod 0 a/shut; chmod 0 b")
+        os.chown(self.path("w/b"), 65124, 65124)
+        for lists, path, shut in (('allowWrite = { "." }, denyWrite = { "a/shut/k" }', "a/shut/k", "a/shut"),
+                                  ('denyRead = { "b/k" }', "b/k", "b"), ('denyRead = { "." }, allowRead = { "b/k" }', "b/k", "b"),
+                                  # Bubblewrap gets to what is root's, and what it stands in is a scaffold inside.
+                                  ('denyRead = { "a" }, allowRead = { "a/shut/k" }', None, None)):
+            policy = self.policy(self.bwrap(lists))
+            for words in (["check", policy], ["explain", policy, "stat", "a"], ["run", policy, "--", "cat", "a/shut/k"]):
+                got = self.run_srt(words)
+                said = path and "so %s can't be reached: %s can't be searched; allow that" % (self.path("w", path), self.path("w", shut))
+                self.assertEqual((bool(path), bool(path)), (got.code in (1, 125), "can't be reached" in got.err), got)
+                self.assertIn(said or "", got.err)
 
     def by_bwrap(self, *words):
         return subprocess.run([sys.executable, *words], cwd=os.path.dirname(os.path.abspath(__file__)),

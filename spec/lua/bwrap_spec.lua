@@ -93,7 +93,7 @@ local function check_targets(mounts, plan)
 end
 
 local function compile(top, lists, more)
-  local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY }
+  local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY, prints = true }
   for name, value in pairs(more or {}) do ctx[name] = value end
   local profile = tree.profile(top, lists)
   local rules = decide.compile(profile, ctx)
@@ -167,7 +167,7 @@ describe("bubblewrap's arguments", function()
     tree.remove(crowded)
     assert.is_nil(plan)
     assert.truthy(message:find("9000 arguments", 1, true), message)
-    local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY }
+    local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY, prints = true }
     local profile = assert(support.resolve("return { filesystem = { decideOpen = function() return true end } }"))
     plan, message = bwrap.compile(profile, decide.compile(profile, ctx), ctx)
     assert.is_nil(plan)

@@ -39,7 +39,8 @@ local function plan_of(kind, facts, loaded)
   local backend, message = require("srt.backend").get(kind)
   if not backend then return nil, message end
   return backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env, features = facts.features,
-    identity = require("srt.c.sandbox").identity(), binary = require("srt.c.sys").realpath("/proc/self/exe"),
+    prints = true, identity = require("srt.c.sandbox").identity(),
+    binary = require("srt.c.sys").realpath("/proc/self/exe"),
     files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
 end
 
