@@ -244,12 +244,13 @@ end
 -- The filter, and what it asks the agent.
 local function add_filter(plan, profile, ctx, served)
   local unix, agent, publish = profile.unix.all, plan.area ~= nil, is_published(profile, ctx)
+  local tells = plan.watch ~= nil
   local seccomp = require "backends.seccomp"
   plan.seccomp = seccomp.rules { unix = unix, root = ctx.identity.closeProc, groupSignals = plan.scopeSignals,
-    bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil, publish = publish }
+    bare = plan.abi, agent = agent, guard = served, sockets = plan.sockets ~= nil, publish = publish, observe = tells }
   if not agent then return end
   plan.notify = seccomp.notified { lead = true, makes = true, area = served and plan.area or nil,
-    sockets = plan.sockets ~= nil, unix = unix, publish = publish }
+    sockets = plan.sockets ~= nil, unix = unix, publish = publish, tells = tells }
 end
 
 --- Compiles a profile to a plan.

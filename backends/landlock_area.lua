@@ -138,9 +138,9 @@ function area.notes_of_agent(list, profile, published, agent)
   if published then
     list[#list + 1] = "published ports: a server has the host's address and port itself; nothing inside reaches it"
   end
-  if profile.observe.mode == "none" then return end
-  list[#list + 1] = agent and "reports: refused sockets, namespaces and mounts are not among them"
-    or "denied reads and writes are not reported"
+  if profile.observe.mode ~= "none" and not agent then
+    list[#list + 1] = "reports: only what the proxy denies is among them"
+  end
 end
 
 local function some_of(list)

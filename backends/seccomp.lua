@@ -139,14 +139,19 @@ local function refusals(options)
   return list
 end
 
--- For reports: what may be a denied write, or with `reads` any open, and what is refused.
-local function observed(list, options, notify)
-  for _, refusal in ipairs(options.observe and refusals(options) or {}) do
+-- For reports: what is refused.
+local function told(list, options)
+  for _, refusal in ipairs(refusals(options)) do
     if is_told(refusal, options) then
       refusal.notify = true
       list[#list + 1] = refusal
     end
   end
+end
+
+-- And what may be a denied write, or with `reads` any open.
+local function observed(list, options, notify)
+  if options.observe then told(list, options) end
   -- A notified call takes as long as making a file, so exclusive creations, by the thousand in tar, cp and git, are let
   -- be; not where nothing may be written, as they are then what git begins with.
   entry.opens(options.reads, options.exclusive and 0 or O_EXCL, notify)
@@ -156,11 +161,11 @@ end
 --- The calls that the agent serves. A refusal of seccomp.rules goes before.
 ---@param options {guard: boolean, sockets: boolean, observe: boolean, reads: boolean, exclusive: boolean?,
 --- unix: boolean, nested: boolean, lead: boolean?, learns: boolean?, makes: boolean?, publish: boolean?,
---- area: {reads: boolean}?}
+--- area: {reads: boolean}?, tells: boolean?}
 --- those that make names; those that connect Unix sockets; those that are observed, opens for reading and exclusive
 --- creations among them; those that connect TCP, where the agent leads it to the proxy; learns: Unix sockets that are
 --- refused are told; makes: without namespaces, the agent's are all sockets, and changes of modes and their like;
---- publish: some may listen; area: where it makes names and opens what is written
+--- publish: some may listen; area: where it makes names and opens what is written; tells: refusals are observed
 ---@return table[] rules {call, notify, args, errno = of what the agent refuses}
 function seccomp.notified(options)
   local list = {}
@@ -175,6 +180,7 @@ function seccomp.notified(options)
     refuse(list, send[1], EOPNOTSUPP, masked(send[2], MSG_FASTOPEN, MSG_FASTOPEN))
   end
   if options.makes then require("backends.seccomp_bare").notified(options, MAKING, notify) end
+  if options.tells then told(list, options) end
   if options.observe or options.reads then observed(list, options, notify) end
   if not (options.guard or options.observe) then return list end
   for call in MAKING:gmatch("%S+") do notify(call) end

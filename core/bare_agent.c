@@ -39,10 +39,9 @@ static int open_area(struct bare_agent *agent)
 	guard->area = &agent->area;
 	if (!error)
 		error = area_open(&plan->area, &guard->rules, &agent->area);
-	/* What the filter refuses is not told. */
 	return error ? error
-		     : watch_open(&guard->watch, &plan->watch,
-				  &(struct notified){ 0 }, agent->watch);
+		     : watch_open(&guard->watch, &plan->watch, &plan->notified,
+				  agent->watch);
 }
 
 /* Returns the listener, once the command's process has sent it. */

@@ -443,11 +443,13 @@ static int serve_file(struct guard *guard)
 
 static int serve_one(struct bare_agent *agent)
 {
-	int number = agent->guard.notify.request->data.nr;
+	int number = agent->guard.notify.request->data.nr, error;
 
 	guard_reap(&agent->guard);
 	agent->guard.view.thread = thread_of(agent);
-	agent->guard.watch.said = false;
+	error = watch_refuses(&agent->guard);
+	if (error)
+		return error;
 	if (number == SYS_socket)
 		return make_socket(agent);
 	if (number == SYS_connect || number == SYS_bind || number == SYS_listen)

@@ -268,6 +268,25 @@ class Ports(Sockets):
             self.assertRaises(TimeoutError, other.accept)
 
 
+# Each call's errno, or 0.
+REFUSED = """
+import ctypes, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def ask(name, call, *args):
+    print(name, 0 if call(*args) >= 0 else ctypes.get_errno(), flush=True)
+libc.socket(17, 3, 0)
+ask("AF_PACKET", libc.socket, 17, 3, 0)
+ask("AF_NETLINK", libc.socket, 16, 3, 9)
+ask("AF_UNIX", libc.socket, 1, 2, 0)
+ask("pair", libc.socketpair, 1, 2, 0, (ctypes.c_int * 2)())
+ask("unshare", libc.unshare, 0x10000000)
+ask("clone", libc.syscall, %d, 0x20000000, 0, 0, 0, 0)
+ask("mount", libc.mount, b"none", b"/tmp", b"tmpfs", 0, None)
+ask("fsopen", libc.syscall, 430, b"tmpfs", 0)
+ask("setns", libc.setns, 0, 0)
+""" % (56 if os.uname().machine == "x86_64" else 220)
+
+
 class Reports(Sockets):
     @as_everyone
     def test_denials(self):
@@ -296,6 +315,30 @@ class Reports(Sockets):
                 self.assertGreaterEqual(byrm["count"], 4)
                 self.assertTrue(all(one["process"]["exe"] for one in said))
             self.sh("rm -f new; rm -rf .vscode")
+
+    def test_refused_calls(self):
+        """As with namespaces: of what kind, by whom, and how often; and each is refused as if nobody told."""
+        policy = 'return { backend = "%s", filesystem = { allowWrite = { "." } }, observe = "%s", network = { allowedDomains = { "example.org" }%s } }'
+        seen = {}
+        for backend, mode, more in (("namespaces", "writes", ""), ("landlock", "writes", ""), ("landlock", "none", ""),
+                                    ("landlock", "writes", ", allowAllUnixSockets = true"),
+                                    ("landlock", "writes", ", allowUnixSockets = { \"/run/x\" }")):
+            got = self.run_srt(["python3", "-c", REFUSED], policy % (backend, mode, more), options=("--report", "json"))
+            said = json.loads(got.err.splitlines()[-1])["violations"]
+            self.assertTrue(all(one["process"]["exe"] for one in said), said)
+            seen[backend, mode, more] = got.out, sorted((one["kind"], one["target"], one["count"]) for one in said)
+        out, told = seen["namespaces", "writes", ""]
+        self.assertEqual(["AF_PACKET 97", "AF_NETLINK 1", "AF_UNIX 1", "pair 1", "unshare 1", "clone 1", "mount 1", "fsopen 1", "setns 1"], out.splitlines())
+        self.assertEqual({("socket", "socket(AF_PACKET)", 2), ("namespace", "setns", 1), ("mount", "mount", 1)},
+                         {one for one in told if one[1] in ("socket(AF_PACKET)", "setns", "mount")}, told)
+        self.assertEqual(seen["namespaces", "writes", ""], seen["landlock", "writes", ""])
+        self.assertEqual((out, []), seen["landlock", "none", ""])
+        out, told = seen["landlock", "writes", ", allowAllUnixSockets = true"]
+        self.assertIn("AF_UNIX 0\npair 0\n", out)
+        self.assertEqual([], [one for one in told if "AF_UNIX" in one[1]])
+        out, told = seen["landlock", "writes", ", allowUnixSockets = { \"/run/x\" }"]
+        self.assertIn("AF_UNIX 1\npair 1\n", out)
+        self.assertIn(("socket", "socket(AF_UNIX)", 1), told)
 
 
 if __name__ == "__main__":
