@@ -11,36 +11,133 @@
 
 enum { NUMBERS = 7, LINE_HEAD = 120, LONGEST_PATH = 32767 };
 
-static bool same_rule(const struct rule *a, const struct rule *b)
+/*
+ * struct held - what somebody holds: an entry of a path's list
+ * @path: of one of the holds, which may have been taken since
+ * @count: by so many processes, @ours of them by one that was asked about
+ * @made: so many of them have made the path
+ */
+struct held {
+	const char *path;
+	struct rule rule;
+	size_t count, ours, made;
+};
+
+static int compare(uint64_t a, uint64_t b)
 {
-	return a->deny == b->deny && a->trustee == b->trustee &&
-	       a->flags == b->flags && a->mask == b->mask;
+	return a < b ? -1 : a > b;
 }
 
 /* Windows' names differ in more than the case of ASCII only where nothing of
  * ours folds them: then two holds are counted apart, and each is taken back.
  */
-static bool same_hold(const struct hold *hold, const char *path,
-		      const struct rule *rule)
+static int by_path_and_rule(const void *left, const void *right)
 {
-	return same_rule(&hold->rule, rule) &&
-	       strcasecmp(hold->path, path) == 0;
+	const struct held *a = left, *b = right;
+	int order = strcasecmp(a->path, b->path);
+
+	order = order ? order : compare(a->rule.deny, b->rule.deny);
+	order = order ? order : compare(a->rule.trustee, b->rule.trustee);
+	order = order ? order : compare(a->rule.flags, b->rule.flags);
+	return order ? order : compare(a->rule.mask, b->rule.mask);
+}
+
+static bool same_holder(const struct holder *a, const struct holder *b)
+{
+	return a->pid == b->pid && a->started == b->started;
+}
+
+/* Puts the table in order anew. @us: may be NULL */
+static void sort(struct journal *journal, const struct holder *us)
+{
+	struct held *held = journal->held;
+	size_t kinds = 0;
+
+	for (size_t i = 0; i < journal->count; i++) {
+		const struct hold *hold = &journal->holds[i];
+
+		held[i] = (struct held){
+			.path = hold->path,
+			.rule = hold->rule,
+			.count = 1,
+			.ours = us && same_holder(&hold->holder, us),
+			.made = hold->made,
+		};
+	}
+	if (journal->count)
+		qsort(held, journal->count, sizeof(*held), by_path_and_rule);
+	for (size_t i = 0; i < journal->count; i++) {
+		if (!kinds || by_path_and_rule(&held[kinds - 1], &held[i])) {
+			held[kinds++] = held[i];
+			continue;
+		}
+		held[kinds - 1].count++;
+		held[kinds - 1].ours += held[i].ours;
+		held[kinds - 1].made += held[i].made;
+	}
+	journal->held_count = kinds;
+	journal->sorted = journal->count;
+}
+
+/* The first of what is held at @path; past the end where there is nothing. */
+static size_t first_at(struct journal *journal, const char *path)
+{
+	size_t low = 0, high;
+
+	if (journal->sorted != journal->count)
+		sort(journal, NULL);
+	high = journal->held_count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcasecmp(journal->held[middle].path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_at(const struct journal *journal, size_t at, const char *path)
+{
+	return at < journal->held_count &&
+	       strcasecmp(journal->held[at].path, path) == 0;
+}
+
+/* Room for one more, in what is there and in what is made of it. */
+static int grow(struct journal *journal)
+{
+	size_t room = journal->room ? 2 * journal->room : 64;
+	struct hold *holds;
+	struct held *held;
+
+	if (journal->total < journal->room)
+		return 0;
+	holds = realloc(journal->holds, room * sizeof(*holds));
+	if (!holds)
+		return -ENOMEM;
+	journal->holds = holds;
+	held = realloc(journal->held, room * sizeof(*held));
+	if (!held)
+		return -ENOMEM;
+	journal->held = held;
+	journal->room = room;
+	return 0;
 }
 
 int journal_hold(struct journal *journal, const struct hold *hold)
 {
-	struct hold *holds =
-		realloc(journal->holds, (journal->count + 1) * sizeof(*holds));
-	char *path = strdup(hold->path);
+	int error = grow(journal);
+	char *path = error ? NULL : strdup(hold->path);
 
-	if (holds)
-		journal->holds = holds;
-	if (!holds || !path) {
-		free(path);
+	if (!path)
 		return -ENOMEM;
-	}
-	holds[journal->count] = *hold;
-	holds[journal->count++].path = path;
+	/* In the place of the first that was taken. */
+	if (journal->count < journal->total)
+		journal->holds[journal->total] = journal->holds[journal->count];
+	journal->total++;
+	journal->holds[journal->count] = *hold;
+	journal->holds[journal->count++].path = path;
 	return 0;
 }
 
@@ -135,54 +232,43 @@ static bool grants(const struct rule *rule)
 	return !rule->deny && rule->trustee == TRUSTEE_ACCOUNT;
 }
 
-static bool plan_grants(const struct win_plan *plan, const struct hold *hold)
+const char *journal_conflict(struct journal *journal, const struct holder *us)
 {
-	for (size_t i = 0; i < plan->path_count; i++)
-		for (unsigned j = 0; j < plan->paths[i].count; j++)
-			if (same_hold(hold, plan->paths[i].path,
-				      &plan->paths[i].rules[j]))
-				return true;
-	return false;
-}
+	size_t ours = 0;
 
-static bool held(const struct journal *journal, const char *path,
-		 const struct rule *rule)
-{
 	for (size_t i = 0; i < journal->count; i++)
-		if (same_hold(&journal->holds[i], path, rule))
-			return true;
-	return false;
-}
-
-const char *journal_conflict(const struct journal *journal,
-			     const struct win_plan *plan)
-{
-	for (size_t i = 0; i < journal->count; i++)
-		if (grants(&journal->holds[i].rule) &&
-		    !plan_grants(plan, &journal->holds[i]))
-			return journal->holds[i].path;
+		ours += same_holder(&journal->holds[i].holder, us);
+	sort(journal, us);
 	/* All that run agree, so the holds of one of them are those of each. */
-	for (size_t i = 0; journal->count && i < plan->path_count; i++)
-		for (unsigned j = 0; j < plan->paths[i].count; j++)
-			if (grants(&plan->paths[i].rules[j]) &&
-			    !held(journal, plan->paths[i].path,
-				  &plan->paths[i].rules[j]))
-				return plan->paths[i].path;
+	for (size_t i = 0; ours < journal->count && i < journal->held_count;
+	     i++) {
+		const struct held *held = &journal->held[i];
+
+		if (grants(&held->rule) &&
+		    (!held->ours || held->ours == held->count))
+			return held->path;
+	}
 	return NULL;
 }
 
-bool journal_made(const struct journal *journal, const char *path)
+bool journal_made(struct journal *journal, const char *path)
 {
-	for (size_t i = 0; i < journal->count; i++)
-		if (journal->holds[i].made &&
-		    strcasecmp(journal->holds[i].path, path) == 0)
+	for (size_t i = first_at(journal, path); is_at(journal, i, path); i++)
+		if (journal->held[i].made)
 			return true;
 	return false;
 }
 
-static bool same_holder(const struct holder *a, const struct holder *b)
+/* Counts one less; is it held no more? */
+static bool let_go(struct journal *journal, const struct hold *hold)
 {
-	return a->pid == b->pid && a->started == b->started;
+	const struct held what = { .path = hold->path, .rule = hold->rule };
+	size_t i = first_at(journal, hold->path);
+
+	while (by_path_and_rule(&journal->held[i], &what) != 0)
+		i++;
+	journal->held[i].made -= hold->made;
+	return --journal->held[i].count == 0;
 }
 
 bool journal_take(struct journal *journal, gone_fn *gone, void *data,
@@ -200,15 +286,18 @@ bool journal_take(struct journal *journal, gone_fn *gone, void *data,
 	if (i == journal->count)
 		return false;
 	*out = journal->holds[i];
+	*last = let_go(journal, out);
 	journal->holds[i] = journal->holds[--journal->count];
-	*last = !held(journal, out->path, &out->rule);
+	journal->holds[journal->count] = *out;
+	journal->sorted--;
 	return true;
 }
 
 void journal_free(struct journal *journal)
 {
-	for (size_t i = 0; i < journal->count; i++)
+	for (size_t i = 0; i < journal->total; i++)
 		free(journal->holds[i].path);
 	free(journal->holds);
+	free(journal->held);
 	*journal = (struct journal){ 0 };
 }

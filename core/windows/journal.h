@@ -25,11 +25,23 @@ struct hold {
 	char *path; /* owned */
 };
 
-/** struct journal - all of them */
+struct held;
+
+/**
+ * struct journal - all of them
+ *
+ * What many processes hold, and many paths, is found by a table in order: a
+ * journal of some ten thousand holds is nothing special.
+ * @holds: owned; behind the @count that are there are those that were taken
+ * @held: owned; what the first @sorted of them hold, each once, in order
+ * @looked: so many of them journal_take() has let be
+ */
 struct journal {
-	struct hold *holds; /* owned */
-	size_t count;
-	size_t looked; /* so many of them journal_take() has let be */
+	struct hold *holds;
+	size_t count, total, room;
+	struct held *held;
+	size_t held_count, sorted;
+	size_t looked;
 };
 
 /** typedef gone_fn - does a process live no more? */
@@ -55,22 +67,21 @@ char *journal_print(const struct journal *journal);
 int journal_hold(struct journal *journal, const struct hold *hold);
 
 /**
- * journal_conflict() - a path that another process was granted and the plan
- * does not grant, or the other way round. All runs have one account, so each
- * would have what was granted to the other.
+ * journal_conflict() - a path that others were granted and @us was not, or the
+ * other way round. All runs have one account, so each would have what was
+ * granted to the other.
  * Return: borrowed; NULL where there is none
  */
-const char *journal_conflict(const struct journal *journal,
-			     const struct win_plan *plan);
+const char *journal_conflict(struct journal *journal, const struct holder *us);
 
 /** journal_made() - does a hold say that the folder @path is one of ours? */
-bool journal_made(const struct journal *journal, const char *path);
+bool journal_made(struct journal *journal, const char *path);
 
 /**
  * journal_take() - take one hold of a process that is gone out of a journal
  *
  * To be called until there is none left, with one and the same @gone.
- * @out: its path is owned by the caller
+ * @out: its path stays the journal's
  * @last: does no other process hold the same?
  * Return: false when there is none left
  */

@@ -229,7 +229,6 @@ static int take_back(struct journal *journal, gone_fn *gone,
 		if (error)
 			journal_hold(&left, &hold);
 		first = first ? first : error;
-		free(hold.path);
 	}
 	for (size_t i = 0; i < left.count; i++)
 		journal_hold(journal, &left.holds[i]);
@@ -238,7 +237,7 @@ static int take_back(struct journal *journal, gone_fn *gone,
 }
 
 /* What is there already, and was not made by a run, is the user's and stays. */
-static bool will_make(const struct journal *journal, const struct plan_path *at)
+static bool will_make(struct journal *journal, const struct plan_path *at)
 {
 	owned_ptr wchar_t *name = at->make ? wide(at->path) : NULL;
 
@@ -246,16 +245,21 @@ static bool will_make(const struct journal *journal, const struct plan_path *at)
 			journal_made(journal, at->path));
 }
 
-static int hold_all(struct journal *journal, const struct win_plan *plan)
+static int hold_all(struct journal *journal, const struct win_plan *plan,
+		    const struct holder *us)
 {
-	struct hold hold = { .holder = ourselves() };
-	int error = 0;
+	struct hold hold = { .holder = *us };
+	/* Asked before there is anything of ours. */
+	owned_ptr bool *made = calloc(plan->path_count + 1, sizeof(*made));
+	int error = made ? 0 : -ENOMEM;
 
+	for (size_t i = 0; !error && i < plan->path_count; i++)
+		made[i] = will_make(journal, &plan->paths[i]);
 	for (size_t i = 0; !error && i < plan->path_count; i++) {
 		const struct plan_path *at = &plan->paths[i];
 
 		hold.path = (char *)at->path;
-		hold.made = will_make(journal, at);
+		hold.made = made[i];
 		for (unsigned j = 0; !error && j < at->count; j++) {
 			hold.rule = at->rules[j];
 			error = journal_hold(journal, &hold);
@@ -286,21 +290,22 @@ static int apply(struct journal *journal, const wchar_t *path,
 		 const struct win_plan *plan, const struct sid *account,
 		 struct failure *failure)
 {
+	const struct holder us = ourselves();
 	const char *other;
 	int error = take_back(journal, is_dead, account, failure);
 
 	if (error)
 		return error;
-	other = journal_conflict(journal, plan);
+	error = hold_all(journal, plan, &us);
+	if (error)
+		return failure_set(failure, -error, "writing the journal");
+	other = journal_conflict(journal, &us);
 	if (other)
 		return failure_set(failure, EBUSY,
 				   "another command runs that is granted "
 				   "something else at %s, and both have one "
 				   "account",
 				   other);
-	error = hold_all(journal, plan);
-	if (error)
-		return failure_set(failure, -error, "writing the journal");
 	error = save(journal, path, failure);
 	if (!error)
 		error = put_all(plan, account, failure);

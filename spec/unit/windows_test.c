@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -304,7 +305,7 @@ static void holds_are_counted(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		assert_true(journal_take(&again, is_gone, &gone, &hold, &last));
 		assert_int_equal(last, hold.rule.deny);
-		free(hold.path);
+		assert_string_equal(hold.path, path);
 	}
 	assert_false(journal_take(&again, is_gone, &gone, &hold, &last));
 	assert_int_equal(again.count, 1);
@@ -312,11 +313,13 @@ static void holds_are_counted(void **state)
 	gone = 8;
 	assert_true(journal_take(&again, is_gone, &gone, &hold, &last));
 	assert_true(last);
-	free(hold.path);
-	journal_free(&again);
+	/* What could not be taken back comes in again, as nobody's. */
+	hold.holder.pid = 0;
+	hold.made = true;
+	assert_int_equal(journal_hold(&again, &hold), 0);
+	assert_true(journal_made(&again, path));
 	assert_false(journal_made(&journal, path));
-	journal.holds[1].made = true;
-	assert_true(journal_made(&journal, path));
+	journal_free(&again);
 	journal_free(&journal);
 }
 
@@ -345,28 +348,57 @@ static void journals_are_checked(void **state)
 
 static void grants_are_those_of_all(void **state)
 {
-	static char path[] = "C:\\a", other[] = "C:\\b";
-	struct plan_path paths[] = {
-		{ path, false, 1, { { .mask = 0x1301bf } } },
-	};
-	struct win_plan plan = { .paths = paths, .path_count = 1 };
+	static char path[] = "C:\\a", folded[] = "c:\\A", other[] = "C:\\b";
+	const struct holder us = { 8, 5 };
 	struct journal journal = { 0 };
 
 	(void)state;
-	assert_null(journal_conflict(&journal, &plan));
-	hold_of(&journal, 7, path, false);
-	assert_null(journal_conflict(&journal, &plan));
+	hold_of(&journal, 8, path, false);
+	assert_null(journal_conflict(&journal, &us));
+	/* What is denied to another is none of ours. */
 	hold_of(&journal, 7, other, true);
-	assert_null(journal_conflict(&journal, &plan));
-	paths[0].rules[0].mask = 0x1200a9;
-	assert_string_equal(journal_conflict(&journal, &plan), path);
-	paths[0].rules[0].mask = 0x1301bf;
+	assert_string_equal(journal_conflict(&journal, &us), path);
+	hold_of(&journal, 7, folded, false);
+	assert_null(journal_conflict(&journal, &us));
+	journal.holds[0].rule.mask = 0x1200a9;
+	assert_non_null(journal_conflict(&journal, &us));
+	journal.holds[0].rule.mask = 0x1301bf;
 	hold_of(&journal, 7, other, false);
-	assert_string_equal(journal_conflict(&journal, &plan), other);
+	assert_string_equal(journal_conflict(&journal, &us), other);
+	hold_of(&journal, 8, other, false);
+	assert_null(journal_conflict(&journal, &us));
 	journal_free(&journal);
-	hold_of(&journal, 7, other, true);
-	assert_string_equal(journal_conflict(&journal, &plan), path);
+}
+
+/* Each asked about among all the others: that would take minutes. */
+static void many_holds_take_no_time(void **state)
+{
+	enum { MANY = 40000 };
+	struct journal journal = { 0 };
+	const struct holder us = { 7, 5 };
+	uint32_t gone = 7;
+	struct hold hold;
+	size_t lasts = 0;
+	clock_t begun = clock();
+	char path[40];
+	bool last;
+
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "C:\\%u", i * 7919 % MANY);
+		hold_of(&journal, 7, path, false);
+		hold_of(&journal, i % 2 ? 8 : 9, path, false);
+	}
+	assert_null(journal_conflict(&journal, &us));
+	for (unsigned i = 0; i < MANY; i++)
+		assert_false(journal_made(&journal, path));
+	for (gone = 7; gone < 10; gone++)
+		while (journal_take(&journal, is_gone, &gone, &hold, &last))
+			lasts += last;
+	assert_int_equal(lasts, MANY);
+	assert_int_equal(journal.count, 0);
 	journal_free(&journal);
+	assert_true(clock() - begun < 10 * CLOCKS_PER_SEC);
 }
 
 static int parse(struct win_options *out, struct failure *failure,
@@ -481,6 +513,7 @@ int main(void)
 		cmocka_unit_test(plans_are_checked),
 		cmocka_unit_test(holds_are_counted),
 		cmocka_unit_test(journals_are_checked),
+		cmocka_unit_test(many_holds_take_no_time),
 		cmocka_unit_test(grants_are_those_of_all),
 		cmocka_unit_test(options_are_read),
 		cmocka_unit_test(lines_are_quoted),
