@@ -119,17 +119,27 @@ struct content {
 	bool replaces;
 };
 
+static int write_all(int fd, const struct content *c)
+{
+	errno = 0;
+	if (write(fd, c->text, c->size) != (ssize_t)c->size)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
 static int put(int dir, void *with)
 {
 	const struct content *c = with;
 	owned_fd int fd = openat(
 		dir, c->name,
 		O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int error;
 
 	if (fd < 0)
 		return -errno;
-	if (write(fd, c->text, c->size) != (ssize_t)c->size)
-		return errno ? -errno : -EIO;
+	error = write_all(fd, c);
+	if (error)
+		return error;
 	return fchmod(fd, c->mode) || (c->replaces && fsync(fd)) ? -errno : 0;
 }
 
@@ -142,6 +152,34 @@ int aside_write(const char *path, const void *text, size_t size, mode_t mode)
 	return dir < 0 ? dir : in_open_folder(dir, put, &with);
 }
 
+/*
+ * Into the file itself, whose owner or group a new one could not have: shared
+ * files stay shared. @begun: should that fail, what was beside it is needed.
+ */
+static int write_over(int dir, const struct content *c, const struct stat *st,
+		      bool *begun)
+{
+	owned_fd int fd = openat(
+		dir, c->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat now;
+	int error;
+
+	if (fd < 0)
+		return errno == EACCES ? -EPERM : -errno;
+	if (fstat(fd, &now) || now.st_dev != st->st_dev ||
+	    now.st_ino != st->st_ino)
+		return -ESTALE;
+	/* A full disk shows while the file is as it was. */
+	error = posix_fallocate(fd, 0, (off_t)c->size);
+	if (error && error != EOPNOTSUPP && error != EINVAL)
+		return ftruncate(fd, st->st_size) ? -errno : -error;
+	*begun = true;
+	error = write_all(fd, c);
+	if (error)
+		return error;
+	return ftruncate(fd, (off_t)c->size) || fsync(fd) ? -errno : 0;
+}
+
 /* What is written beside, and then takes the file's place with its owner. */
 static int replace(int dir, void *with)
 {
@@ -149,6 +187,7 @@ static int replace(int dir, void *with)
 	char beside[NAME_MAX + 1];
 	struct content new = { beside, c->text, c->size, 0, true };
 	struct stat st;
+	bool begun = false;
 	int error;
 
 	if (fstatat(dir, c->name, &st, AT_SYMLINK_NOFOLLOW))
@@ -168,9 +207,13 @@ static int replace(int dir, void *with)
 	if (!error &&
 	    fchownat(dir, beside, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW))
 		error = -errno;
-	if (!error && renameat(dir, beside, dir, c->name))
+	if (!error && !renameat(dir, beside, dir, c->name))
+		return 0;
+	if (!error)
 		error = -errno;
-	if (error)
+	else if (error == -EPERM)
+		error = write_over(dir, c, &st, &begun);
+	if (!error || !begun)
 		unlinkat(dir, beside, 0);
 	return error;
 }

@@ -31,10 +31,12 @@ int aside_write(const char *path, const void *text, size_t size, mode_t mode);
  * aside_replace() - give a plain file another content, at once or not at all
  *
  * As careful as aside_move(). Its owner and mode stay; what else it had, as
- * access lists, is lost.
+ * access lists, is lost. Where the caller could not give a new file that owner
+ * and group, the file itself is written, and keeps all it has; should that be
+ * cut short (power, a failing disk), the whole content is in a file beside it.
  * Return: 0 or -errno: -EINVAL for what is no plain file, -EMLINK where it has
- * more names, -EPERM where its owner can't be kept, -EEXIST where a file that
- * was written beside it before is in the way.
+ * more names, -EPERM where it is another's and can't be written, -EEXIST where
+ * a file that was written beside it before is in the way.
  */
 int aside_replace(const char *path, const void *text, size_t size);
 

@@ -104,8 +104,8 @@ local function add(facts, path, entry)
   if not new then return nil, line end
   why = tried(facts, path, new, entry)
   if why then return nil, why end
-  local ok, message = require("srt.c.tidy").replace(path, new)
-  return ok and line, message
+  local ok, message, code = require("srt.c.tidy").replace(path, new)
+  return ok and line, code == "EPERM" and "it belongs to others, who let nobody else write it" or message
 end
 
 ---When nothing of the run lives any more: writes what was allowed for good.

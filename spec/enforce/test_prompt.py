@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """run --prompt: hosts that no rule names are asked about on the terminal, and "always" becomes a line of the policy."""
 import os
+import stat
 import time
 
-from lib import BINARY, as_everyone, main
+from lib import BINARY, ORDINARY, as_everyone, main, skip
 from running import Running
 
 PROMPT = r"Allow\? \[No, once, session, always\] "
@@ -101,6 +102,31 @@ class Prompt(Running):
         shown.expect("STATUS=")
         self.assertEqual(text, self.read("policy.lua"))
         self.assertEqual(["policy.lua"], [name for name in os.listdir(self.dir) if "policy" in name])
+
+    def test_a_policy_of_others(self):
+        """One of a group that the user is not in, or another's that he may write, is changed as it stands; no other is."""
+        if os.geteuid() != 0:
+            skip("only root can give files away", allowed=True)
+        self.user = "user"
+        self.own(self.dir)
+        text = POLICY % ""
+        for owner, group, mode, changes in ((ORDINARY, 0, 0o640, True), (0, ORDINARY, 0o664, True), (0, 0, 0o644, False)):
+            path = self.policy(text)
+            os.chown(path, owner, group)
+            os.chmod(path, mode)
+            with open(path, "rb") as before:
+                shown = self.typed("%s run --prompt %s -- curl -sS http://a.test:1/; echo STATUS=$?" % (BINARY, path))
+                self.answer(shown, "a\r")
+                shown.expect(r'policy\.lua:7: "a\.test:1" is allowed from now on' if changes else
+                             r"can't be changed \(it belongs to others, who let nobody else write it\); to allow it for good, add")
+                shown.expect("STATUS=")
+                st = os.stat(path)
+                self.assertEqual((owner, group, mode, os.fstat(before.fileno()).st_ino),
+                                 (st.st_uid, st.st_gid, stat.S_IMODE(st.st_mode), st.st_ino))
+            self.assertEqual(text, "".join(line for line in self.read("policy.lua").splitlines(True) if "a.test:1" not in line))
+            self.assertEqual(changes, "a.test:1" in self.read("policy.lua"))
+            self.assertEqual(["policy.lua"], [name for name in os.listdir(self.dir) if "policy" in name])
+            os.remove(path)
 
     @as_everyone
     def test_without_a_terminal(self):
