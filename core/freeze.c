@@ -52,15 +52,9 @@ static bool read_stat(pid_t pid, struct process *out)
 
 static bool add(struct list *list, const struct process *process)
 {
-	if (list->count == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
-		void *items = realloc(list->items, room * sizeof(*process));
-
-		if (!items)
-			return false;
-		list->items = items;
-		list->room = room;
-	}
+	if (!list_room(&list->items, list->count, &list->room,
+		       sizeof(*process)))
+		return false;
 	list->items[list->count++] = *process;
 	return true;
 }

@@ -84,6 +84,14 @@ int guard_look(struct guard *guard,
 	       void *call, struct notify_caller *caller);
 
 /**
+ * guard_take_on() - be about to do what was copied, as the caller would
+ * @error: of the look
+ * Return: 0; @error; GUARD_ANSWERED for a call that waits no more; or -EPERM.
+ */
+int guard_take_on(struct guard *guard, const struct notify_caller *caller,
+		  int error);
+
+/**
  * guard_become() - make ours what the caller has: umask, no capability more
  * Return: 0 or -EPERM.
  */

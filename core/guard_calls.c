@@ -346,11 +346,7 @@ void guard_serve(struct guard *guard)
 	/* What can't be looked into is as confined as all the rest. */
 	if (error && guard->area)
 		error = guard_leave(guard);
-	if (!notify_valid(&guard->notify))
-		error = GUARD_ANSWERED;
-	guard->view.process = caller.tgid;
-	if (!error)
-		error = guard_become(guard, &caller);
+	error = guard_take_on(guard, &caller, error);
 	if (!error)
 		error = perform(guard, &call);
 	if (error != GUARD_ANSWERED)

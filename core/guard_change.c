@@ -329,11 +329,7 @@ int guard_change(struct guard *guard)
 	change.base = change.place.dir = -1;
 	change.value = NULL;
 	error = guard_look(guard, copy_call, &change, &caller);
-	if (!notify_valid(&guard->notify))
-		error = GUARD_ANSWERED;
-	guard->view.process = caller.tgid;
-	if (!error)
-		error = guard_become(guard, &caller);
+	error = guard_take_on(guard, &caller, error);
 	if (!error)
 		error = perform(guard, &change);
 	release(&change);

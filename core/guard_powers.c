@@ -92,3 +92,12 @@ int guard_become(struct guard *guard, const struct notify_caller *caller)
 	guard->umask = caller->umask;
 	return 0;
 }
+
+int guard_take_on(struct guard *guard, const struct notify_caller *caller,
+		  int error)
+{
+	if (!notify_valid(&guard->notify))
+		return GUARD_ANSWERED;
+	guard->view.process = caller->tgid;
+	return error ? error : guard_become(guard, caller);
+}

@@ -49,21 +49,13 @@ static void forget_oldest(struct own_sockets *own)
 
 static int make_room(struct own_sockets *own)
 {
-	size_t room = own->room ? 2 * own->room : 16;
-	struct own_socket *list;
-
 	if (own->count >= own->prune_at)
 		prune(own);
 	if (own->count >= OWN_SOCKETS_MAX)
 		forget_oldest(own);
-	if (own->count < own->room)
-		return 0;
-	list = realloc(own->list, room * sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	own->list = list;
-	own->room = room;
-	return 0;
+	return list_room(&own->list, own->count, &own->room, sizeof(*own->list))
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int open_file(int socket)

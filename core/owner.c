@@ -137,16 +137,10 @@ static bool has_socket(const struct search *search, const struct process *p,
 
 static bool add(struct search *search, pid_t pid)
 {
-	pid_t *list = search->list;
-
-	if (search->count == search->room) {
-		search->room = search->room ? 2 * search->room : 64;
-		list = realloc(list, search->room * sizeof(*list));
-		if (!list)
-			return false;
-		search->list = list;
-	}
-	list[search->count++] = pid;
+	if (!list_room(&search->list, search->count, &search->room,
+		       sizeof(pid)))
+		return false;
+	search->list[search->count++] = pid;
 	return true;
 }
 

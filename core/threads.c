@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/util.h"
+
 static FILE *open_of(const struct thread *thread, const char *name)
 {
 	char path[64];
@@ -57,15 +59,9 @@ static void read_run(struct thread *thread)
 
 static bool add(struct threads *threads, const struct thread *thread)
 {
-	if (threads->count == threads->room) {
-		size_t room = threads->room ? 2 * threads->room : 64;
-		void *items = realloc(threads->items, room * sizeof(*thread));
-
-		if (!items)
-			return false;
-		threads->items = items;
-		threads->room = room;
-	}
+	if (!list_room(&threads->items, threads->count, &threads->room,
+		       sizeof(*thread)))
+		return false;
 	threads->items[threads->count++] = *thread;
 	return true;
 }

@@ -35,3 +35,19 @@ bool path_below(const char *path, const char *top)
 	return strncmp(path, top, size) == 0 &&
 	       (path[size] == '\0' || path[size] == '/');
 }
+
+bool list_room(void *list, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? 2 * *room : 64;
+	void *items;
+
+	if (count < *room)
+		return true;
+	memcpy(&items, list, sizeof(items));
+	items = realloc(items, more * size);
+	if (!items)
+		return false;
+	memcpy(list, &items, sizeof(items));
+	*room = more;
+	return true;
+}

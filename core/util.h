@@ -51,6 +51,16 @@ static inline int steal_fd(int *fd)
 }
 
 /**
+ * list_room() - room for one more item in a list that grows
+ * @list: address of the pointer to its items; they may move
+ * @count: so many there are
+ * @room: for so many there is room
+ * @size: of an item
+ * Return: false without memory; the list is as it was.
+ */
+bool list_room(void *list, size_t count, size_t *room, size_t size);
+
+/**
  * path_below() - is @path equal to @top or beneath it? Both absolute, without
  * "." or ".." components and without a trailing slash (except "/").
  */

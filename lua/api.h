@@ -93,6 +93,9 @@ void api_class(lua_State *L, const char *name, const luaL_Reg *methods,
  */
 int api_fail(lua_State *L, int error);
 
+/** api_absolute() - an argument that is an absolute path; throws on another */
+const char *api_absolute(lua_State *L, int index);
+
 /** api_done() - true for 0, else as api_fail() has it for -errno */
 int api_done(lua_State *L, int error);
 

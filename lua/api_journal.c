@@ -7,21 +7,11 @@
 #include "core/journal.h"
 #include "lua/api.h"
 
-static const char *check_path(lua_State *L, int index)
-{
-	size_t size;
-	const char *path = luaL_checklstring(L, index, &size);
-
-	luaL_argcheck(L, strlen(path) == size && *path == '/', index,
-		      "an absolute path without NUL bytes expected");
-	return path;
-}
-
 /* open(path, own) -> descriptor */
 static int journal_lua_open(lua_State *L)
 {
-	return api_number(L,
-			  journal_open(check_path(L, 1), lua_toboolean(L, 2)));
+	return api_number(
+		L, journal_open(api_absolute(L, 1), lua_toboolean(L, 2)));
 }
 
 /* append(fd, text) -> true */
@@ -37,7 +27,7 @@ static int journal_lua_append(lua_State *L)
 /* turn(path, fd, most) -> is it to be opened again? */
 static int journal_lua_turn(lua_State *L)
 {
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 	int turned = journal_turn(path, (int)luaL_checkinteger(L, 2),
 				  (off_t)luaL_checkinteger(L, 3));
 

@@ -55,6 +55,24 @@ int api_fail(lua_State *L, int error)
 	return 3;
 }
 
+/* A path argument: NUL bytes in it are a caller's fault. */
+static const char *check_path(lua_State *L, int index)
+{
+	size_t size;
+	const char *path = luaL_checklstring(L, index, &size);
+
+	luaL_argcheck(L, strlen(path) == size, index, "NUL byte in a path");
+	return path;
+}
+
+const char *api_absolute(lua_State *L, int index)
+{
+	const char *path = check_path(L, index);
+
+	luaL_argcheck(L, *path == '/', index, "an absolute path expected");
+	return path;
+}
+
 int api_done(lua_State *L, int error)
 {
 	if (error)
@@ -84,16 +102,6 @@ void api_argv(lua_State *L, int index, const char **argv, size_t most)
 		argv[i] = luaL_checkstring(L, -1);
 	}
 	argv[count] = NULL;
-}
-
-/* A path argument: NUL bytes in it are a caller's fault. */
-static const char *check_path(lua_State *L, int index)
-{
-	size_t size;
-	const char *path = luaL_checklstring(L, index, &size);
-
-	luaL_argcheck(L, strlen(path) == size, index, "NUL byte in a path");
-	return path;
 }
 
 static int sys_lua_realpath(lua_State *L)

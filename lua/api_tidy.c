@@ -15,19 +15,9 @@
 #include "core/state.h"
 #include "lua/api.h"
 
-static const char *check_path(lua_State *L, int index)
-{
-	size_t size;
-	const char *path = luaL_checklstring(L, index, &size);
-
-	luaL_argcheck(L, strlen(path) == size && *path == '/', index,
-		      "an absolute path without NUL bytes expected");
-	return path;
-}
-
 static int tidy_lua_create(lua_State *L)
 {
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 	size_t size;
 	const char *text = luaL_checklstring(L, 2, &size);
 
@@ -39,7 +29,7 @@ static int tidy_lua_create(lua_State *L)
 static int tidy_lua_claim(lua_State *L)
 {
 	static const struct timespec pause = { .tv_nsec = 2000000 };
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 	lua_Integer left = luaL_optinteger(L, 2, 0);
 	int fd = state_claim(path);
 
@@ -53,7 +43,7 @@ static int tidy_lua_claim(lua_State *L)
 /* hold(path) -> descriptor: holds what another has made */
 static int tidy_lua_hold(lua_State *L)
 {
-	return api_number(L, state_hold(check_path(L, 1), false));
+	return api_number(L, state_hold(api_absolute(L, 1), false));
 }
 
 static int tidy_lua_close(lua_State *L)
@@ -64,35 +54,35 @@ static int tidy_lua_close(lua_State *L)
 
 static int tidy_lua_unlink(lua_State *L)
 {
-	return api_done(L, unlink(check_path(L, 1)) ? -errno : 0);
+	return api_done(L, unlink(api_absolute(L, 1)) ? -errno : 0);
 }
 
 static int tidy_lua_mkdir(lua_State *L)
 {
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 
 	return api_done(L, mkdir(path, 0700) ? -errno : 0);
 }
 
 static int tidy_lua_rmdir(lua_State *L)
 {
-	return api_done(L, rmdir(check_path(L, 1)) ? -errno : 0);
+	return api_done(L, rmdir(api_absolute(L, 1)) ? -errno : 0);
 }
 
 static int tidy_lua_place(lua_State *L)
 {
-	holdings_sweep(check_path(L, 1));
+	holdings_sweep(api_absolute(L, 1));
 	return 0;
 }
 
 static int tidy_lua_tree(lua_State *L)
 {
-	return api_done(L, remove_tree(check_path(L, 1)));
+	return api_done(L, remove_tree(api_absolute(L, 1)));
 }
 
 static int tidy_lua_aside(lua_State *L)
 {
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 	const char *suffix = luaL_checkstring(L, 2);
 	char name[NAME_MAX + 1];
 	int error;
@@ -107,7 +97,7 @@ static int tidy_lua_aside(lua_State *L)
 
 static int tidy_lua_put(lua_State *L)
 {
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 	size_t size;
 	const char *text = luaL_checklstring(L, 2, &size);
 
@@ -117,7 +107,7 @@ static int tidy_lua_put(lua_State *L)
 
 static int tidy_lua_replace(lua_State *L)
 {
-	const char *path = check_path(L, 1);
+	const char *path = api_absolute(L, 1);
 	size_t size;
 	const char *text = luaL_checklstring(L, 2, &size);
 
@@ -126,7 +116,7 @@ static int tidy_lua_replace(lua_State *L)
 
 static int tidy_lua_open(lua_State *L)
 {
-	return api_number(L, aside_open_up(check_path(L, 1),
+	return api_number(L, aside_open_up(api_absolute(L, 1),
 					   (mode_t)luaL_optinteger(L, 2, 0)));
 }
 

@@ -105,30 +105,19 @@ static bool is_at(const struct journal *journal, size_t at, const char *path)
 }
 
 /* Room for one more, in what is there and in what is made of it. */
-static int grow(struct journal *journal)
+static bool has_room(struct journal *journal)
 {
-	size_t room = journal->room ? 2 * journal->room : 64;
-	struct hold *holds;
-	struct held *held;
+	size_t room = journal->room;
 
-	if (journal->total < journal->room)
-		return 0;
-	holds = realloc(journal->holds, room * sizeof(*holds));
-	if (!holds)
-		return -ENOMEM;
-	journal->holds = holds;
-	held = realloc(journal->held, room * sizeof(*held));
-	if (!held)
-		return -ENOMEM;
-	journal->held = held;
-	journal->room = room;
-	return 0;
+	return list_room(&journal->holds, journal->total, &room,
+			 sizeof(*journal->holds)) &&
+	       list_room(&journal->held, journal->total, &journal->room,
+			 sizeof(*journal->held));
 }
 
 int journal_hold(struct journal *journal, const struct hold *hold)
 {
-	int error = grow(journal);
-	char *path = error ? NULL : strdup(hold->path);
+	char *path = has_room(journal) ? strdup(hold->path) : NULL;
 
 	if (!path)
 		return -ENOMEM;

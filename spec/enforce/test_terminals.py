@@ -23,15 +23,29 @@ class Terminals(Running):
         time.sleep(0.05)
         self.assertEqual(shell.foreground(), job, "stopped again")
 
+    def sleeps(self, shell, word):
+        shell.line("$S sleep " + word)
+        self.runs(shell, word)
+
+    def ends(self, shell, key, prompt="OUT> "):
+        shell.send(key)
+        shell.expect(prompt)
+
+    def stop(self, shell, prompt="OUT> "):
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        shell.expect(prompt)
+
+    def status(self, shell, status, prompt="OUT> "):
+        shell.line("echo rc=$?", "rc=%d\r\n" % status, prompt)
+
     @as_everyone
     def test_interrupt(self):
         shell, word = self.shell(), tag()
         for key, status in (("\x03", 130), ("\x1c", 131)):
-            shell.line("$S sleep " + word)
-            self.runs(shell, word)
-            shell.send(key)
-            shell.expect("OUT> ")
-            shell.line("echo rc=$?", "rc=%d" % status, "OUT> ")
+            self.sleeps(shell, word)
+            self.ends(shell, key)
+            self.status(shell, status)
             self.gone(word)
 
     @as_everyone
@@ -40,7 +54,7 @@ class Terminals(Running):
         shell.line("$S bash -c \"%s\"" % (COUNT % "INT").replace("$", "\\$").replace("\n", ";"), "ready")
         shell.send("\x03")
         shell.expect("n=1\r\n.*OUT> ")
-        shell.line("echo rc=$?", "rc=5", "OUT> ")
+        self.status(shell, 5)
 
     @as_everyone
     def test_stop_and_go_on(self):
@@ -55,23 +69,19 @@ class Terminals(Running):
             shell.line("jobs", "Stopped", "OUT> ")
             shell.line(resume)
         self.runs(shell, word)
-        shell.send("\x03")
-        shell.expect("OUT> ")
-        shell.line("echo rc=$?", "rc=130", "OUT> ")
+        self.ends(shell, "\x03")
+        self.status(shell, 130)
 
     @as_everyone
     def test_cat_reads_on_after_a_stop(self):
         shell = self.shell()
         shell.line("$S sh -c 'echo go; exec cat'", "go\r\n")
         shell.line("one", "one\r\n")
-        shell.send("\x1a")
-        shell.expect("Stopped")
-        shell.expect("OUT> ")
+        self.stop(shell)
         self.resume(shell)
         shell.line("two", "two\r\n")
-        shell.send("\x04")
-        shell.expect("OUT> ")
-        shell.line("echo rc=$?", "rc=0", "OUT> ")
+        self.ends(shell, "\x04")
+        self.status(shell, 0)
 
     @as_everyone
     def test_a_reader_in_the_background_stops_once(self):
@@ -80,8 +90,7 @@ class Terminals(Running):
         shell.line("until jobs | grep -q Stopped; do sleep 0.02; done", "OUT> ", timeout=20)
         self.resume(shell)
         shell.line("text", "text\r\n")
-        shell.send("\x04")
-        shell.expect("OUT> ")
+        self.ends(shell, "\x04")
 
     @as_everyone
     def test_a_writer_in_the_background_stops_with_tostop(self):
@@ -89,7 +98,7 @@ class Terminals(Running):
         shell.line("stty tostop; $S sh -c 'echo written; exit 3' &", "OUT> ")
         shell.line("until jobs | grep -q Stopped; do sleep 0.02; done; stty -tostop", "OUT> ", timeout=20)
         shell.line("fg", "written", "OUT> ")
-        shell.line("echo rc=$?", "rc=3", "OUT> ")
+        self.status(shell, 3)
 
     def inner(self, shell):
         shell.line("$S env PS1='IN> ' bash --norc --noprofile -i", "IN> ")
@@ -100,18 +109,15 @@ class Terminals(Running):
         self.inner(shell)
         shell.line("sleep " + word)
         self.runs(shell, word)
-        shell.send("\x1a")
-        shell.expect("Stopped")
-        shell.expect("IN> ")
+        self.stop(shell, "IN> ")
         shell.line("bg", "IN> ")
         shell.line("jobs", "Running", "IN> ")
         shell.line("fg", "sleep")
         self.runs(shell, word)
-        shell.send("\x03")
-        shell.expect("IN> ")
-        shell.line("echo rc=$?", "rc=130", "IN> ")
+        self.ends(shell, "\x03", "IN> ")
+        self.status(shell, 130, "IN> ")
         shell.line("exit 7", "OUT> ")
-        shell.line("echo rc=$?", "rc=7", "OUT> ")
+        self.status(shell, 7)
 
     @as_everyone
     def test_a_shell_inside_is_suspended(self):
@@ -127,11 +133,8 @@ class Terminals(Running):
     @as_everyone
     def test_job_killed_while_stopped(self):
         shell, word = self.shell(), tag()
-        shell.line("$S sleep " + word)
-        self.runs(shell, word)
-        shell.send("\x1a")
-        shell.expect("Stopped")
-        shell.expect("OUT> ")
+        self.sleeps(shell, word)
+        self.stop(shell)
         shell.line("kill -9 %1; wait", "OUT> ")
         self.gone(word)
 
@@ -169,11 +172,9 @@ class Terminals(Running):
     def test_pipelines(self):
         shell = self.shell()
         shell.line("$S seq 100000 | TERM=xterm less", "\n23\r\n")
-        shell.send("q")
-        shell.expect("OUT> ")
+        self.ends(shell, "q")
         shell.line("seq 100000 | TERM=xterm $S less", "\n23\r\n")
-        shell.send("q")
-        shell.expect("OUT> ")
+        self.ends(shell, "q")
         shell.line("seq 10 | $S cat | $S tail -1 | $S sed s/^/last=/", "last=10\r\n", "OUT> ")
 
     @as_everyone
@@ -184,13 +185,12 @@ class Terminals(Running):
         shell.resize(50, 90)
         shell.expect("50 90\r\n")
         shell.expect("OUT> ")
-        shell.line("echo rc=$?", "rc=4", "OUT> ")
+        self.status(shell, 4)
 
     @as_everyone
     def test_the_command_is_in_our_session_and_group(self):
         shell, word = self.shell(), tag()
-        shell.line("$S sleep " + word)
-        self.runs(shell, word)
+        self.sleeps(shell, word)
         inner = sleeper(word)
         self.assertEqual(os.getsid(inner), shell.pid)
         host = [pid for pid in processes(word) if os.getpgid(pid) == pid and os.getsid(pid) == shell.pid]
@@ -230,12 +230,9 @@ for name, request, value in (("TIOCSTI", 0x5412, b"x"), ("TIOCSTI2", 0x5412 | 1 
         shell.line("TERM=xterm $S vim -u NONE -N -n", "VIM - Vi IMproved|\x1b\\[")
         shell.send("itext\x1b:w out\r")
         shell.expect("written|1L")
-        shell.send("\x1a")
-        shell.expect("Stopped")
-        shell.expect("OUT> ")
+        self.stop(shell)
         shell.line("fg", "text")
-        shell.send(":q!\r")
-        shell.expect("OUT> ")
+        self.ends(shell, ":q!\r")
         shell.line("echo rc=$? $(cat out)", "rc=0 text", "OUT> ")
 
     @as_everyone
