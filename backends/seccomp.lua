@@ -13,7 +13,7 @@ local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
 local O_CREAT, O_EXCL = 0x40, 0x80
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
-local TIOCSTI, TIOCLINUX, TIOCSETD = 0x5412, 0x541c, 0x5423
+local TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL = 0x5412, 0x541c, 0x5423, 0x540c
 local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
 local NEWTIME = 0x80
 -- CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
@@ -207,7 +207,10 @@ function seccomp.rules(options)
   if options.root or options.bare then set_id_bits(list, S_ISGID) end
   -- Its mode is in memory.
   refuse(list, "openat2", ENOSYS)
-  for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD } do refuse(list, "ioctl", EPERM, masked(1, request)) end
+  -- The last would keep whoever uses the terminal later from opening it: ssh, sudo, our own questions.
+  for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL } do
+    refuse(list, "ioctl", EPERM, masked(1, request))
+  end
   -- The caller's process group reaches beyond the sandbox: its priorities, and
   -- signals where Landlock does not hold them.
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))

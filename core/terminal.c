@@ -32,6 +32,8 @@ void terminal_take_back(struct terminal *terminal)
 	if (now > 0 && now != terminal->ours &&
 	    !tcsetpgrp(terminal->fd, terminal->ours))
 		terminal->theirs = now;
+	/* If it has stopped all output, ours would wait; not the user's ^S. */
+	(void)tcflow(terminal->fd, TCOON);
 }
 
 void terminal_hand_over(struct terminal *terminal)

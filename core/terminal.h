@@ -29,7 +29,8 @@ void terminal_open(struct terminal *terminal);
 /**
  * terminal_take_back() - when the command stopped or ended
  *
- * Only if the command took the terminal from our group, and we had it.
+ * Only if the command took the terminal from our group, and we had it. What it
+ * stopped by tcflow(3) goes on.
  * Context: SIGTTOU blocked.
  */
 void terminal_take_back(struct terminal *terminal);

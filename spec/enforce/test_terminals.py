@@ -206,7 +206,8 @@ class Terminals(Running):
     def test_no_keys_are_pushed_to_the_terminal(self):
         self.write("w/push.py", """
 import errno, fcntl, os
-for name, request, value in (("TIOCSTI", 0x5412, b"x"), ("TIOCSTI2", 0x5412 | 1 << 32, b"x"), ("TIOCLINUX", 0x541c, b"\\x03")):
+for name, request, value in (("TIOCSTI", 0x5412, b"x"), ("TIOCSTI2", 0x5412 | 1 << 32, b"x"), ("TIOCLINUX", 0x541c, b"\\x03"),
+                             ("TIOCEXCL", 0x540c, None)):
     for path in (0, "/dev/tty"):
         fd = path or 0
         try:
@@ -222,7 +223,14 @@ for name, request, value in (("TIOCSTI", 0x5412, b"x"), ("TIOCSTI2", 0x5412 | 1 
         shell.line("$S /usr/bin/python3 push.py; echo end", r"end\r\n")
         text = shell.seen.decode()
         self.assertNotIn("DONE", text)
-        self.assertEqual(text.count("EPERM"), 6, text)
+        self.assertEqual(text.count("EPERM"), 8, text)
+
+    @as_everyone
+    def test_stopped_output_goes_on(self):
+        """tcflow(3) would have whoever writes next wait for ever, srt-lua first."""
+        shell = self.shell()
+        shell.line("$S python3 -c 'import termios; termios.tcflow(0, termios.TCOOFF)'", "OUT> ")
+        self.status(shell, 0)
 
     @as_everyone
     def test_vim(self):
