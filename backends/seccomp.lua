@@ -6,7 +6,7 @@ local seccomp = {}
 
 local masked, differs, refuse, refuse_words = entry.masked, entry.differs, entry.refuse, entry.refuse_words
 
-local EPERM, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 25, 38, 95, 97
+local EPERM, EACCES, ENOTTY, ENOSYS, EOPNOTSUPP, EAFNOSUPPORT = 1, 13, 25, 38, 95, 97
 
 local AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_MAX = 1, 2, 10, 16, 46
 local SOCK_STREAM, SOCK_SEQPACKET, SOCK_TYPES = 1, 5, 0xf
@@ -14,6 +14,7 @@ local O_CREAT, O_EXCL = 0x40, 0x80
 local O_TMPFILE, O_PATH = 0x400000, 0x200000
 local S_ISUID, S_ISGID = 0x800, 0x400
 local TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL = 0x5412, 0x541c, 0x5423, 0x540c
+local F_SETLEASE, F_SETDELEG = 1024, 1040
 local PRIO_PGRP, IOPRIO_WHO_PGRP = 1, 2
 local NEWTIME = 0x80
 -- CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
@@ -211,6 +212,8 @@ function seccomp.rules(options)
   for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL } do
     refuse(list, "ioctl", EPERM, masked(1, request))
   end
+  -- Whoever opens a file of the host's would wait for it for up to a minute.
+  for _, command in ipairs { F_SETLEASE, F_SETDELEG } do refuse(list, "fcntl", EACCES, masked(1, command)) end
   -- The caller's process group reaches beyond the sandbox: its priorities, and
   -- signals where Landlock does not hold them.
   refuse(list, "setpriority", EPERM, masked(0, PRIO_PGRP), masked(1, 0))

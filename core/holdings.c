@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "core/remove_tree.h"
 #include "core/state.h"
@@ -16,6 +17,8 @@
 
 /* Sticky: a mark that other runs know it by, and without effect. */
 #define PLACEHOLDER_MODE 01555
+
+enum { LOCK_TRIES = 1000, LOCK_PAUSE_NS = 2000000 };
 
 /*
  * The folder that a path's last component is in, kept for the next path. No
@@ -100,6 +103,21 @@ static bool is_entry(int dir, const char *name, int fd, struct stat *named)
 	       named->st_ino == st.st_ino && named->st_dev == st.st_dev;
 }
 
+/* Who can read a folder can lock it, so nobody is waited for without an end. */
+static int share(int fd)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	for (int tries = 0; tries < LOCK_TRIES; tries++) {
+		if (!flock(fd, LOCK_SH | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return -EBUSY;
+}
+
 /*
  * A placeholder is shared by parallel runs: each holds a shared lock, and only
  * the last one, which gets the exclusive lock, may remove it.
@@ -111,6 +129,7 @@ static int placeholder_make(struct folder *folder, const char *path)
 	int dir = folder_open(folder, path);
 	owned_fd int fd = -1;
 	struct stat named;
+	int error;
 
 	if (dir < 0)
 		return dir;
@@ -123,8 +142,9 @@ static int placeholder_make(struct folder *folder, const char *path)
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
 			continue;
-		if (fd < 0 || flock(fd, LOCK_SH))
-			return -errno;
+		error = fd < 0 ? -errno : share(fd);
+		if (error)
+			return error;
 		/* Another run may have removed it in between. */
 		if (is_entry(dir, name, fd, &named))
 			return steal_fd(&fd);
@@ -182,8 +202,12 @@ static int make_all(const struct plan *plan, struct holdings *held,
 			placeholder_make(&folder, plan->placeholders[i]);
 		if (held->locks[i] < 0)
 			error = failure_set(failure, -held->locks[i],
-					    "cannot hold the place of %s",
-					    plan->placeholders[i]);
+					    "cannot hold the place of %s%s",
+					    plan->placeholders[i],
+					    held->locks[i] == -EBUSY
+						    ? ", which another process "
+						      "keeps locked (lslocks)"
+						    : "");
 	}
 	folder_close(&folder);
 	return error;

@@ -44,20 +44,22 @@ static int export_program(scmp_filter_ctx context, struct sock_filter *head,
 	return 0;
 }
 
+/* Calls that libseccomp may have no name for; everywhere the same numbers. */
+static const struct {
+	const char *name;
+	int number;
+} newer[] = { { "fchmodat2", 452 },
+	      { "setxattrat", 463 },
+	      { "removexattrat", 466 },
+	      { "open_tree_attr", 467 },
+	      { "file_setattr", 469 } };
+
 /*
  * Numbers are the machine's own; libseccomp translates them to a foreign
  * architecture, unless it has no name for them.
  */
 static int resolve(const char *name, bool foreign)
 {
-	static const struct {
-		const char *name;
-		int number;
-	} newer[] = { { "fchmodat2", 452 },
-		      { "setxattrat", 463 },
-		      { "removexattrat", 466 },
-		      { "open_tree_attr", 467 },
-		      { "file_setattr", 469 } };
 	int number = seccomp_syscall_resolve_name(name);
 
 	if (number != __NR_SCMP_ERROR || foreign)
@@ -72,8 +74,12 @@ void seccomp_name(int number, char *name, size_t size)
 {
 	char *found =
 		seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+	const char *known = found ? found : "";
 
-	snprintf(name, size, "%s", found ? found : "");
+	for (size_t i = 0; !found && i < ARRAY_SIZE(newer); i++)
+		if (newer[i].number == number)
+			known = newer[i].name;
+	snprintf(name, size, "%s", known);
 	free(found);
 }
 

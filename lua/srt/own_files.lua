@@ -31,13 +31,11 @@ function own_files.protect(ctx, out)
   end
   if ctx.hide then out.hidden[#out.hidden + 1] = entry(ctx.hide, "socket of the session") end
   for _, folder in ipairs(ctx.stateFolders or {}) do
-    local sockets = require("srt.state").sockets(folder)
-    if lstat(sockets) then out.hidden[#out.hidden + 1] = entry(sockets, "sockets of sessions") end
     if lstat(folder) then
       out.denyWrite[#out.denyWrite + 1] = entry(folder, "state of runs")
-      -- It tells of other runs: where they went, and with what arguments.
-      local _, told = require("srt.violation_file").path(folder)
-      if lstat(told) then out.hidden[#out.hidden + 1] = entry(told, "violations of all runs") end
+      -- It tells of other runs, where they went and with what arguments; and who can open a run's file can lock it, so
+      -- that nobody cleans up after that run. Sockets of sessions are there as well.
+      out.hidden[#out.hidden + 1] = entry(folder, "state of all runs")
     end
   end
 end

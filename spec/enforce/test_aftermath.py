@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing is left behind: not by the run, and nothing by the command that the host would run."""
+import fcntl
 import json
 import os
 import signal
@@ -358,6 +359,24 @@ class Killed(Running):
             self.assertEqual("mine\n", self.read("w/.bashrc" + ASIDE))
             self.assertEqual([".bashrc" + ASIDE, ".vscode", "a"], sorted(os.listdir(self.w)))
             self.sh("rm -r a .vscode .bashrc*")
+
+    def test_a_placeholder_that_others_have_locked(self):
+        """Whoever can read it can lock it: nobody waits for that without an end, and a run does not begin."""
+        run, pids = self.begin()
+        place = os.open(self.path("w/.bashrc"), os.O_RDONLY)
+        fcntl.flock(place, fcntl.LOCK_SH)
+        run.kill()
+        run.communicate(timeout=20)
+        self.assertTrue(until(lambda: not os.path.exists(self.path("w/.bash_profile")), 20))
+        # A lock that can't be had at once is lost, so not before the last of the run has ended.
+        self.assertTrue(until(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in pids.values()), 20))
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        got = self.run_srt(["true"], WORK)
+        self.assertEqual(125, got.code, got)
+        self.assertRegex(got.err, r"cannot hold the place of \S+/w/\.bashrc, which another process keeps locked \(lslocks\)")
+        os.close(place)
+        self.assertEqual(0, self.run_srt(["true"], WORK).code)
+        self.assertNotIn(".bashrc", os.listdir(self.w))
 
     @as_everyone
     def test_parallel_runs(self):

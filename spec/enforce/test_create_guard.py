@@ -307,14 +307,18 @@ class Kernel(Guard):
 
     @as_everyone
     def test_lease(self):
-        self.works("""python3 -c 'if True:
-            import fcntl, os, signal, threading, time
+        """One of the host's is waited for by a process apart; none can be taken inside."""
+        holder = subprocess.Popen(self.as_user(["python3", "-c", """if True:
+            import fcntl, os, signal
             open("f", "w").close(); fd = os.open("f", os.O_RDONLY)
             signal.signal(signal.SIGIO, lambda *_: fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK))
             fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-            t = threading.Thread(target=lambda: open("f", "w").write("x")); t.start(); t.join(0.1)
-            while t.is_alive(): time.sleep(0.01)
-            assert open("f").read() == "x"'""")
+            print("held", flush=True)
+            signal.pause()"""]), cwd=self.w, stdout=subprocess.PIPE)
+        self.assertEqual(b"held\n", holder.stdout.readline())
+        self.works("echo x >f")
+        self.assertEqual(0, holder.wait(20))
+        holder.stdout.close()
 
     @as_everyone
     def test_terminal(self):

@@ -284,6 +284,7 @@ ask("clone", libc.syscall, %d, 0x20000000, 0, 0, 0, 0)
 ask("mount", libc.mount, b"none", b"/tmp", b"tmpfs", 0, None)
 ask("fsopen", libc.syscall, 430, b"tmpfs", 0)
 ask("setns", libc.setns, 0, 0)
+ask("newer", libc.syscall, 467, -1, b"", 0, None, 0)
 """ % (56 if os.uname().machine == "x86_64" else 220)
 
 
@@ -328,9 +329,10 @@ class Reports(Sockets):
             self.assertTrue(all(one["process"]["exe"] for one in said), said)
             seen[backend, mode, more] = got.out, sorted((one["kind"], one["target"], one["count"]) for one in said)
         out, told = seen["namespaces", "writes", ""]
-        self.assertEqual(["AF_PACKET 97", "AF_NETLINK 1", "AF_UNIX 1", "pair 1", "unshare 1", "clone 1", "mount 1", "fsopen 1", "setns 1"], out.splitlines())
-        self.assertEqual({("socket", "socket(AF_PACKET)", 2), ("namespace", "setns", 1), ("mount", "mount", 1)},
-                         {one for one in told if one[1] in ("socket(AF_PACKET)", "setns", "mount")}, told)
+        self.assertEqual(["AF_PACKET 97", "AF_NETLINK 1", "AF_UNIX 1", "pair 1", "unshare 1", "clone 1", "mount 1", "fsopen 1", "setns 1", "newer 1"], out.splitlines())
+        self.assertEqual({("socket", "socket(AF_PACKET)", 2), ("namespace", "setns", 1), ("mount", "mount", 1),
+                          ("mount", "open_tree_attr", 1)},
+                         {one for one in told if one[1] in ("socket(AF_PACKET)", "setns", "mount", "open_tree_attr")}, told)
         self.assertEqual(seen["namespaces", "writes", ""], seen["landlock", "writes", ""])
         self.assertEqual((out, []), seen["landlock", "none", ""])
         out, told = seen["landlock", "writes", ", allowAllUnixSockets = true"]

@@ -42,6 +42,23 @@ os.setpriority(os.PRIO_PROCESS, 0, 3)"""
         self.assertEqual("setpriority -1 1\nioprio_set -1 1\n", got.out, got)
 
     @as_everyone
+    def test_nobody_has_to_wait(self):
+        """Leases, of which an open of the host's would have to wait; and files of other runs, which could be locked."""
+        self.write("out/f", "x")
+        code = """import errno, fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for command in (fcntl.F_SETLEASE, 1024 | 1 << 32, 1040):
+    for kind in (fcntl.F_RDLCK, fcntl.F_WRLCK):
+        libc = __import__("ctypes").CDLL(None, use_errno=True)
+        print(libc.syscall(%d, fd, __import__("ctypes").c_long(command), kind), errno.errorcode[__import__("ctypes").get_errno()])
+for name in (sys.argv[2], sys.argv[2] + "/violations"):
+    try: print(os.listdir(name))
+    except PermissionError: print("closed")""" % (72 if os.uname().machine == "x86_64" else 25)
+        got = self.run_srt(["/usr/bin/python3", "-c", code, self.path("out/f"), self.home + "/.local/state/srt-lua"],
+                           '{ filesystem = { allowWrite = { "." } } }')
+        self.assertEqual(["-1 EACCES"] * 6 + ["closed"] * 2, got.out.splitlines(), got)
+
+    @as_everyone
     def test_descriptors_of_pid_1(self):
         code = """import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
