@@ -103,8 +103,13 @@ local MAKING = [[
   creat mkdir mkdirat mknod mknodat symlink symlinkat link linkat rename renameat renameat2
 ]]
 
--- Requests of ioctl(2) that make a name: subvolumes of btrfs and bcachefs, copies of ocfs2.
-local MAKING_REQUESTS = { 0x5000940e, 0x50009401, 0x50009418, 0x50009417, 0x4020bc10, 0x40186f04 }
+-- Requests of ioctl(2) that make a name: subvolumes of btrfs, copies of ocfs2.
+local MAKING_REQUESTS = { 0x5000940e, 0x50009418, 0x40186f04 }
+
+-- Requests that pass mounts by. A snapshot has what is covered in the original, and who removes a subvolume removes what
+-- is held in it; whoever owns one may do that (btrfs, bcachefs). Keys of encrypted folders are their user's (fscrypt).
+local PASSING_REQUESTS = { 0x50009401, 0x50009417, 0x5000940f, 0x5000943f, 0x4020bc10, 0x4020bc11, 0xc0506617,
+  0xc0406618 }
 
 -- What the agent of createGuard could not do as the caller would: within a
 -- Landlock layer that somebody inside has made, and by ioctl(2).
@@ -212,6 +217,7 @@ function seccomp.rules(options)
   for _, request in ipairs { TIOCSTI, TIOCLINUX, TIOCSETD, TIOCEXCL } do
     refuse(list, "ioctl", EPERM, masked(1, request))
   end
+  for _, request in ipairs(PASSING_REQUESTS) do refuse(list, "ioctl", ENOTTY, masked(1, request)) end
   -- Whoever opens a file of the host's would wait for it for up to a minute.
   for _, command in ipairs { F_SETLEASE, F_SETDELEG } do refuse(list, "fcntl", EACCES, masked(1, command)) end
   -- The caller's process group reaches beyond the sandbox: its priorities, and

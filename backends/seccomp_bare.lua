@@ -32,9 +32,9 @@ local METADATA = [[
 -- The same with arguments in memory: libc and tools fall back.
 local METADATA_NEWER = "setxattrat removexattrat file_setattr"
 -- Requests of ioctl(2) that a descriptor for reading is enough for, which Landlock passes over: flags, versions and
--- project of a file, encryption, verity; what a subvolume of btrfs is, and its removal.
+-- project of a file, encryption, verity; what a subvolume of btrfs is.
 local CHANGING_REQUESTS = { 0x40086602, 0x40046602, 0x401c5820, 0x40087602, 0x40047602, 0x40086604, 0x40047211,
-  0x800c6613, 0x40806685, 0x4008941a, 0x5000940f, 0x5000943f, 0xc0c89425 }
+  0x800c6613, 0x40806685, 0x4008941a, 0xc0c89425 }
 
 local function in_area(reads, making, notify)
   for call in (making .. AREA):gmatch("%S+") do notify(call) end

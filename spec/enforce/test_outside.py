@@ -42,8 +42,11 @@ os.setpriority(os.PRIO_PROCESS, 0, 3)"""
         self.assertEqual("setpriority -1 1\nioprio_set -1 1\n", got.out, got)
 
     @as_everyone
-    def test_nobody_has_to_wait(self):
-        """Leases, of which an open of the host's would have to wait; and files of other runs, which could be locked."""
+    def test_by_descriptors_for_reading(self):
+        """Leases, for which an open of the host's would wait; snapshots, which have what mounts cover; locks on files of other runs.
+
+        Of ioctl(2) the descriptor is none, so that it is the filter which answers.
+        """
         self.write("out/f", "x")
         code = """import errno, fcntl, os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
@@ -51,12 +54,15 @@ for command in (fcntl.F_SETLEASE, 1024 | 1 << 32, 1040):
     for kind in (fcntl.F_RDLCK, fcntl.F_WRLCK):
         libc = __import__("ctypes").CDLL(None, use_errno=True)
         print(libc.syscall(%d, fd, __import__("ctypes").c_long(command), kind), errno.errorcode[__import__("ctypes").get_errno()])
+for request in (0x50009401, 0x50009417, 0x5000940f, 0x5000943f, 0x4020bc10, 0x4020bc11, 0xc0506617, 0xc0406618):
+    try: fcntl.ioctl(sys.stdin.fileno() + 100, request, bytearray(4096))
+    except OSError as error: print(errno.errorcode[error.errno])
 for name in (sys.argv[2], sys.argv[2] + "/violations"):
     try: print(os.listdir(name))
     except PermissionError: print("closed")""" % (72 if os.uname().machine == "x86_64" else 25)
         got = self.run_srt(["/usr/bin/python3", "-c", code, self.path("out/f"), self.home + "/.local/state/srt-lua"],
                            '{ filesystem = { allowWrite = { "." } } }')
-        self.assertEqual(["-1 EACCES"] * 6 + ["closed"] * 2, got.out.splitlines(), got)
+        self.assertEqual(["-1 EACCES"] * 6 + ["ENOTTY"] * 8 + ["closed"] * 2, got.out.splitlines(), got)
 
     @as_everyone
     def test_descriptors_of_pid_1(self):
