@@ -106,8 +106,9 @@ local MAKING = [[
 -- Requests of ioctl(2) that make a name: subvolumes of btrfs, copies of ocfs2.
 local MAKING_REQUESTS = { 0x5000940e, 0x50009418, 0x40186f04 }
 
--- Requests that pass mounts by. A snapshot has what is covered in the original, and who removes a subvolume removes what
--- is held in it; whoever owns one may do that (btrfs, bcachefs). Keys of encrypted folders are their user's (fscrypt).
+-- Requests that pass mounts by. A snapshot has what is covered in the original, and who removes a subvolume removes
+-- what is held in it; whoever owns one may do that (btrfs, bcachefs). Keys of encrypted folders are their user's
+-- (fscrypt).
 local PASSING_REQUESTS = { 0x50009401, 0x50009417, 0x5000940f, 0x5000943f, 0x4020bc10, 0x4020bc11, 0xc0506617,
   0xc0406618 }
 
