@@ -115,7 +115,8 @@ COMMANDS = {
         "setup": "echo 1 >cfg", "settings": {"filesystem": {"allowWrite": ["$W/cfg"]}}}),
     "times": "python3 -c 'import time; t=time.time(); time.sleep(0.1); print(time.time()>t)'; cat /proc/uptime >/dev/null; "
              "echo $?",
-    "io_uring, bpf, keys": "probe iouring bpf keyctl userfaultfd perf",
+    # io_uring, bpf, userfaultfd, perf_event_open
+    "io_uring, bpf, keys": "probe call 425 call 426 call 427 call 321 call 323 call 298 keyctl",
     "chmod and chown": "touch f; chmod 4755 f; echo $?; chown 12:12 f; echo $?; setfattr -n user.a -v 1 f; echo $?; chattr +i "
                        "f; echo $?",
     "mknod": "mknod n p; echo $?; mknod c c 1 3; echo $?",
@@ -245,6 +246,35 @@ FIELD = {
     "R58": field("rm -rf .git; echo $?; git log --oneline | wc -l; ls -A",
     "git init -q .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m i"),
 }
+
+
+# How the table of files says what our probe is to try: an operation, the words that it takes, what they become.
+SPACES = {"user": "0x10000000", "mnt": "0x20000", "net": "0x40000000", "pid": "0x20000000", "uts": "0x4000000",
+          "ipc": "0x8000000", "plain": "0"}
+# Families, types and protocols: Unix, IPv4 and 6, ICMP, netlink (route, audit, uevent), packet, vsock, alg, bluetooth,
+# xdp, tipc, can, key, MPTCP, SCTP, qipcrtr, rds, smc.
+SOCKETS = ("1 1 0", "1 2 0", "2 1 0", "2 2 0", "2 3 1", "2 2 1", "10 1 0", "16 3 0", "16 3 9", "16 3 15", "17 3 0", "40 1 0",
+           "38 5 0", "31 3 0", "44 3 0", "30 1 0", "29 3 1", "15 3 2", "2 1 262", "2 1 132", "42 2 0", "21 5 0", "43 1 0")
+TRIES = {"read": (1, "show %s"), "ls": (1, "show %s"), "stat": (1, "stat %s"), "unshare": (1, "unshare %s"),
+         "clone": (1, "clone %s"), "pivot": (0, "pivot ."), "fsopen": (0, "call 430"), "opentree": (0, "call 428"),
+         "mountbind": (2, "bindmount %s %s"), "ptrace_child": (0, ""), "kill0": (1, "kill %s 0"),
+         "iouring": (0, "call 425 call 426 call 427"), "socketpair": (0, "socketpair 1"), "clone3": (0, "clone3"),
+         "sockets": (0, " ".join("socket " + words for words in SOCKETS))}
+TWO = ("rename", "exchange", "link", "symlink")
+
+
+def probed(command):
+    """A command of the table, for our probe."""
+    def words(match):
+        given, out = match[1].split(), []
+        while given:
+            name = given.pop(0)
+            count, text = TRIES.get(name) or ((2, name + " %s %s") if name in TWO else (1, name + " %s"))
+            taken = [SPACES.get(word, word) for word in given[:count]]
+            given = given[count:]
+            out.append(text % tuple(taken))
+        return "probe " + " ".join(out) + " "
+    return re.sub(r"\bprobe ((?:(?!;|\||&&|\n).)*)", words, command)
 
 
 def field_rows():
