@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of tools/compare-peer that are one command each: what is inherited, what is seen inside, how it ends."""
+import json
 import re
 
 # The variables that clients use, by who has which: values without what each run chooses anew.
@@ -120,6 +121,12 @@ COMMANDS = {
     "chmod and chown": "touch f; chmod 4755 f; echo $?; chown 12:12 f; echo $?; setfattr -n user.a -v 1 f; echo $?; chattr +i "
                        "f; echo $?",
     "mknod": "mknod n p; echo $?; mknod c c 1 3; echo $?",
+    "terminal": ("test -t 0; echo $?; test -t 1; echo $?; stty size; echo >/dev/tty; echo $?", {"terminal": True}),
+    "terminal, keys pushed": ("python3 -c 'import fcntl,termios\nfcntl.ioctl(0, termios.TIOCSTI, b\"x\")' 2>&1 | tail -1",
+                              {"terminal": True}),
+    "folder of another user": ("touch f; echo $?", {"setup": "chown 65123 . || true"}),
+    "zsh": "zsh -c 'cat <<<x'; echo $?",
+    "node fetch": "node -e \"fetch('http://no.test/').then(r => console.log(r.status)).catch(e => console.log(e.cause.code))\"",
 }
 
 # The words as they are, without -c.
@@ -139,6 +146,9 @@ def command_rows():
         yield {"name": "command, " + name, "command": command, **more}
     for name, words in WORDS.items():
         yield {"name": "words, " + name, "words": words}
+    yield {"name": "options, settings in the home directory", "options": ["-d"], "command": "cat ~/sec; echo $?; touch f; echo $?",
+           "setup": "echo k >~/sec; echo '%s' >~/.srt-settings.json" % json.dumps({
+               **VALID, "filesystem": {**VALID["filesystem"], "denyRead": ["~/sec"]}})}
     for name, options in (("--debug", ["--debug"]), ("no settings", [])):
         yield {"name": "options, " + name, "words": ["echo", "ran"], "options": options or ["-s", "$D/none"]}
 
@@ -198,7 +208,6 @@ def settings_rows():
     for label, keys in (("network", NETWORK), ("filesystem", FILES)):
         for part in keys:
             yield {"name": "settings, %s %s" % (label, ascii(part)), "command": "echo ran", "settings": {label: part}}
-    import json
     for part in TOP:
         yield {"name": "settings, %s" % part, "command": "echo ran", "settings": json.dumps({**VALID, **part})}
     for text in TEXTS:
@@ -233,6 +242,8 @@ FIELD = {
     denyRead=["~/.ssh"]),
     "R11": field("cat secret.txt; echo $?", "echo s >secret.txt", allowRead=["."], denyRead=["secret.txt"]),
     "R13": field("pwd | sed s,.*/,,; ls; echo $?", "mkdir a", cwd="/a", denyRead=[".."]),
+    "R13, /tmp": field("pwd | sed s,.*/,,; curl -s -m 5 http://no.test/ -o /dev/null -w '%{http_code}'", denyRead=["/tmp"]),
+    "R32": {**field("/bin/touch x; echo ran"), "env": {"PATH": "/nonexistent"}},
     "R17": field("git init -q n; echo $?; git clone -q src c; echo $?; git -C src checkout -q -b x; git -C src push -q -u "
                  "origin x; echo $?; "
                  "echo x >src/.git/hooks/pre-commit; echo $?; git -C src branch --unset-upstream; echo $?",

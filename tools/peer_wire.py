@@ -75,6 +75,21 @@ def socks(pieces):
         got += b"<reset>" if isinstance(e, ConnectionError) else b"<open>"
     s.close()
     return got.decode("latin-1")
+def slow(pieces):
+    s, got, start = socket.create_connection(("127.0.0.1", 3128 if pieces[0] == "http" else 1080), 5), b"", time.time()
+    s.settimeout(1)
+    for piece in pieces[1:]:
+        s.sendall(re.sub(r"(^\S+ \S+ HTTP/\d\.\d\r\n)", lambda m: m[1] + login, piece).encode("latin-1"))
+    how = "open after 80 s"
+    while time.time() < start + 80:
+        try:
+            if not (chunk := s.recv(65536)): raise ConnectionError
+            got += chunk
+        except TimeoutError: pass
+        except OSError:
+            how = "closed after %d s" % (time.time() - start)
+            break
+    return how + "|" + got.decode("latin-1")
 def tls(pieces):
     import ssl
     options, got = json.loads(pieces[0]), b""
@@ -141,7 +156,7 @@ def talk(both, kind, scripts, made=None, more=None, env=None):
         network = {"allowedDomains": names + ["nosuch.invalid"], "deniedDomains": [ADDRESS + ":1", "denied.example.com",
             "*:22"],
                    "deniedDomainReasons": {"denied.example.com": "Use the mirror instead", "*:22": "SSH is blocked; use https"},
-                   **(more or {})}
+                   **(more(server.port) if callable(more) else more or {})}
         row = {"settings": {"network": network}, "command": "/usr/bin/python3 -c %s %s" % (shlex.quote(CLIENT), kind),
             "stdin": text, "timeout": 280, "env": env or {}}
         for side in both:
