@@ -20,7 +20,7 @@ Found.__index = Found
 
 function Found:say(line) self.lines[#self.lines + 1] = line end
 
--- The folder by which a path was looked at, if it was shared when the run began: as in /tmp, everybody makes files there.
+-- The folder by which a path was looked at, if it was shared when the run began: everybody makes files there (/tmp).
 local function shared(self, path)
   local top
   for _, base in ipairs(self.record.bases) do

@@ -54,14 +54,18 @@ local function parse(args)
   return options
 end
 
--- Commands are held by it; landlock's proxy would have to know each of their connections as only its own process can.
+-- Commands are held by it. Not by landlock, whose proxy is at a port of the host: it knows a command's connections by
+-- memory of the command's own run, and when the session dies another program could take that port.
 local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap" }
+local WHY = { landlock = "its proxy listens on the host's loopback, where only the process that runs the command can tell "
+  .. "its connections from others'; use srt-lua run, or namespaces or bwrap" }
 
 -- What is in the way of holding a policy in a session.
 local function judged(loaded, facts)
   local profile = loaded.profile
   if not BACKENDS[profile.backend] then
-    return ("backend = %q can't be held in a session, which takes namespaces and bwrap"):format(profile.backend)
+    return ("backend = %q can't be held in a session: %s"):format(profile.backend,
+      WHY[profile.backend] or "it takes namespaces and bwrap")
   end
   local lacks, why = {}, nil
   if profile.backend == "bwrap" then lacks, why = require("srt.backend").foretold(loaded, facts) end
