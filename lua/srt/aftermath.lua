@@ -143,7 +143,7 @@ local function inspect(self)
   repositories(self)
   for i = #opened, 1, -1 do tidy.open(opened[i].path, opened[i].mode) end
   for top, others in pairs(self.others) do
-    self:say(("names that make the host run code are new in %s, %d of them, one is %s: %s; they are left, since everybody "
+    self:say(("names that make the host run code are new in %s, %d of them, one is %s: %s; they are left: everybody "
       .. "makes files there"):format(top, others.count, others.path, others.why))
   end
 end

@@ -57,8 +57,8 @@ end
 -- Commands are held by it. Not by landlock, whose proxy is at a port of the host: it knows a command's connections by
 -- memory of the command's own run, and when the session dies another program could take that port.
 local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap" }
-local WHY = { landlock = "its proxy listens on the host's loopback, where only the process that runs the command can tell "
-  .. "its connections from others'; use srt-lua run, or namespaces or bwrap" }
+local WHY = { landlock = "its proxy listens on the host's loopback, where only the process that runs the command can "
+  .. "tell its connections from others'; use srt-lua run, or namespaces or bwrap" }
 
 -- What is in the way of holding a policy in a session.
 local function judged(loaded, facts)
