@@ -33,6 +33,8 @@ itself, 126 for a command that can't be executed, 127 for one that is not found.
 local FAILED = 125
 local PATIENCE = 30 -- seconds for the session to answer
 local MOST_FDS, MOST_LINE = 16, 16 << 20 -- in a message
+local HUNG_UP = "it hangs up: it hears nobody who is in a sandbox, or under more filters of system calls (seccomp) "
+  .. "than itself; start both from the same place"
 
 local KNOWN = {
   valued = {
@@ -88,7 +90,7 @@ local function hear(fd)
   end)
   while answer == nil do
     local data, more = channel.hear(fd)
-    if not data or data == "" then return nil, data and "it has ended" or more end
+    if not data or data == "" then return nil, data and "it has ended" or more, true end
     lines:add(data)
     table.move(more, 1, #more, #fds + 1, fds)
   end
@@ -115,9 +117,9 @@ local function join(fd, request)
   local ok
   ok, why = channel.say(fd, '{"op":"join"}\n', { memory })
   tidy.close(memory)
-  if not ok then return nil, why end
-  local answer, fds = hear(fd)
-  if not answer then return nil, fds end
+  if not ok then return nil, HUNG_UP .. ": " .. why end
+  local answer, fds, lost = hear(fd)
+  if not answer then return nil, lost and HUNG_UP or fds end
   local bytes
   if fds[1] then bytes, why = channel.bytes(fds[1]) end
   for _, one in ipairs(fds) do tidy.close(one) end
