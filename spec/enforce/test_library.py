@@ -19,6 +19,7 @@ no program: 1 srt-lua can't be started: No such file or directory
 none is left: 1
 policy asks: plain\? \(\) of P, host ''
 policy asks: which\? \(once session\) of P, host ''
+dispatched 2, then 0
 1: .*: session
 too long: 2 it is too long: a session reads lines of 16777216 bytes
 too many words: 1 /.*: Argument list too long
@@ -30,6 +31,7 @@ status 9, out /
 from env
 kept <word>
 threads: 0 wrong
+dispatch: 4 the session has no ask callback that is dispatched
 neither: 4 a command has either shell or argv
 bad host: 2 allowedDomains: "a b": .*
 no utf-8: 1 out of memory, or a text that is not UTF-8
