@@ -148,7 +148,7 @@ class Filtering:
 # By the numbers of the two set-ups: what the TLS client does, and its requests.
 TARGET = {"to": H}
 INSIDE = {
-    "200/-": [TARGET, through("t")], "-/247": [TARGET, through("deny/x")],
+    "200/-": [TARGET, through("t")], "215/-": [{"to": H, "sni": ADDRESS}, through("ip")], "-/247": [TARGET, through("deny/x")],
     "202/248": [TARGET, through("deny/x", "Host: %s\r\nContent-Length: 5\r\n" % H, "POST") + "hello"],
     "203/-": [TARGET, through("hm", "Host: evil.test\r\n")], "-/250": [TARGET, through("hp", "Host: %s\r\n" % ADDRESS)],
     "205/251": [TARGET, through("2h", "Host: %s\r\nHost: evil.test\r\n" % H)], "206/-": [TARGET, through("nh", "")],

@@ -125,6 +125,9 @@ COMMANDS = {
     "terminal, keys pushed": ("python3 -c 'import fcntl,termios\nfcntl.ioctl(0, termios.TIOCSTI, b\"x\")' 2>&1 | tail -1",
                               {"terminal": True}),
     "folder of another user": ("touch f; echo $?", {"setup": "chown 65123 . || true"}),
+    "java": "printf 'class G { public static void main(String[] a) throws Exception { System.out.println(((java.net."
+            "HttpURLConnection) new java.net.URL(\"http://no.test/\").openConnection()).getResponseCode()); } }' >G.java; "
+            "java G.java",
     "zsh": "zsh -c 'cat <<<x'; echo $?",
     "node fetch": "node -e \"fetch('http://no.test/').then(r => console.log(r.status)).catch(e => console.log(e.cause.code))\"",
 }

@@ -63,8 +63,8 @@ def socks(pieces):
     s, got = socket.create_connection(("127.0.0.1", 1080), 5), b""
     try:
         for i, piece in enumerate(pieces):
-            if piece == "LOGIN":
-                s.sendall(b"\5\2\0\2")
+            if piece.startswith("LOGIN"):
+                s.sendall(b"\5\1\2" if piece == "LOGIN ALONE" else b"\5\2\0\2")
                 if s.recv(2) == b"\5\2":
                     s.sendall(b"\1%c%s%c%s" % (len(user), user.encode(), len(password), password.encode())); s.recv(2)
                 continue
@@ -203,6 +203,8 @@ def socks(both):
                "port 0": four + "0000", "not listed": named("not.allowed.test", "01bb")}
     rows = {"socks, " + name: ["LOGIN", target, payload] for name, target in targets.items()}
     rows["socks, reason without login"] = ["050100", named("github.com", "0016")]
+    rows["socks, login alone offered"] = ["LOGIN ALONE", four + "PORT", payload]
+    rows["socks, BIND without login"] = ["050100", named("localhost", command="02")]
     rows["socks, GSSAPI only"] = ["050101"]
     rows["socks, version 4"] = ["0401PORT7f00000200"]
     rows["socks, no method"] = ["0500"]
