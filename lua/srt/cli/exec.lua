@@ -80,7 +80,7 @@ local function connect(options, cwd)
   return fd, nil, env
 end
 
--- One answer: a line, and the descriptors that came with it.
+-- One answer: a line, and the descriptors that came with it; or nil and why there is none.
 local function hear(fd)
   local fds, answer = {}, nil
   local lines = require("srt.lines").new(MOST_LINE, function(line)
@@ -90,26 +90,27 @@ local function hear(fd)
   end)
   while answer == nil do
     local data, more = channel.hear(fd)
-    if not data or data == "" then return nil, data and "it has ended" or more, true end
+    if not data or data == "" then return nil, data and "it has ended" or more end
     lines:add(data)
     table.move(more, 1, #more, #fds + 1, fds)
   end
-  if type(answer) ~= "table" then return nil, "it answered something else" end
-  if not answer.ok then return nil, tostring(answer.error) end
+  if type(answer) ~= "table" then return { error = "it answered something else" }, fds end
   return answer, fds
 end
 
-local function request_of(options, cwd, env, sandbox, version)
+-- bare: the sandbox has no namespaces; true, or why they can't be had
+local function request_of(options, cwd, env, sandbox, version, bare)
   local infos, ns = {}, {}
   for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
   for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
   return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
     text = options.commandText, keep = options.keep, publish = options.publish,
     terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = sandbox:identity(),
-    report = options.report, annotate = options.annotate, lists = options.lists }
+    report = options.report, annotate = options.annotate, lists = options.lists,
+    bare = bare ~= nil, why = type(bare) == "string" and bare or nil }
 end
 
--- What the session has the command run with; or nil and why not.
+-- What the session has the command run with; or nil, why not, and whether it may be asked for one without namespaces.
 local function join(fd, request)
   local tidy = require("srt.c.tidy")
   local memory, why = channel.memory(pack.encode(request))
@@ -118,8 +119,9 @@ local function join(fd, request)
   ok, why = channel.say(fd, '{"op":"join"}\n', { memory })
   tidy.close(memory)
   if not ok then return nil, HUNG_UP .. ": " .. why end
-  local answer, fds, lost = hear(fd)
-  if not answer then return nil, lost and HUNG_UP or fds end
+  local answer, fds = hear(fd)
+  if not answer then return nil, HUNG_UP end
+  if not answer.ok then return nil, tostring(answer.error), answer.bare == true end
   local bytes
   if fds[1] then bytes, why = channel.bytes(fds[1]) end
   for _, one in ipairs(fds) do tidy.close(one) end
@@ -127,15 +129,17 @@ local function join(fd, request)
   return pack.decode(bytes)
 end
 
--- Hands the listeners over: they are the session's alone from then on.
-local function hand_over(fd, sandbox)
+-- Hands the listeners over: they are the session's alone from then on. But those on the host's loopback are kept: or
+-- else, when the session dies, the command's agent would lead it to whoever takes the port.
+local function hand_over(fd, sandbox, bare)
   local listeners, which, fds = sandbox:listeners(), {}, {}
   local pid = sandbox:pid()
   local function send(last)
     return channel.say(fd, ('{"op":"listeners","which":[%s],"pid":%d,"last":%s}\n'):format(table.concat(which, ","),
       pid, tostring(last)), fds)
   end
-  local ok, why = true, nil
+  local ok, why, kept = true, nil, {}
+  if bare then ok, why = channel.say(fd, '{"op":"origins"}\n', { sandbox:origins() }) end
   for i, listener in ipairs(listeners) do
     if ok and listener >= 0 then
       which[#which + 1], fds[#fds + 1] = i, listener
@@ -147,9 +151,10 @@ local function hand_over(fd, sandbox)
   end
   if ok then ok, why = send(true) end
   for _, listener in ipairs(listeners) do
-    if listener >= 0 then require("srt.c.tidy").close(listener) end
+    if listener >= 0 and bare then kept[#kept + 1] = listener end
+    if listener >= 0 and not bare then require("srt.c.tidy").close(listener) end
   end
-  return ok, why
+  return ok, why, kept
 end
 
 -- What the policy wants to know of the user.
@@ -160,8 +165,16 @@ local function asker(sandbox, send)
   end)
 end
 
--- Does what the session asks for while the command runs.
-local function serve(fd, sandbox, plan)
+-- A proxy that has no way out.
+local function closed_proxy(why)
+  return require("srt.c.proxy").new {
+    decide = function() return { allow = false, reason = why } end,
+    checkAddress = function() return why end,
+  }
+end
+
+-- Does what the session asks for while the command runs. kept: listeners that are served here when it has died
+local function serve(fd, sandbox, plan, kept)
   local json = require "srt.json"
   local talk, message, asks
   local function send(fields) talk:send(json.encode(fields, true) .. "\n") end
@@ -180,7 +193,9 @@ local function serve(fd, sandbox, plan)
     if act then act(said) end
   end)
   talk, message = channel.open(fd, function(text)
-    if text then lines:add(text) end
+    if text then return lines:add(text) end
+    local proxy = kept[1] and closed_proxy "the session has ended"
+    for _, listener in ipairs(proxy and kept or {}) do proxy:listen(listener) end
   end)
   if not talk then return nil, message end
   if plan.watch then
@@ -206,34 +221,35 @@ local function finish(ctx, fd, handle, folders, unreached)
   local ok = fd and channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
     denied = setmetatable(denied or {}, { __jsontype = "array" }) }, true) .. "\n")
   local answer = ok and hear(fd)
-  if answer then return ctx.err(answer.text) end
+  if answer and answer.ok then return ctx.err(answer.text) end
   ctx.err(require("srt.report").ours("the session has ended before the command: what was denied is not known here"))
 end
 
 -- Leads ports of the host to servers inside: the way in is this process's, by a proxy that has no way out.
 local function publish(plan, published, sandbox)
-  local proxy, why = require("srt.c.proxy").new {
-    decide = function() return { allow = false, reason = "no way out" } end,
-    checkAddress = function() return "no way out" end,
-  }
+  local proxy, why = closed_proxy "no way out"
   return not proxy and why or require("srt.publish").start(plan.publish, published, sandbox, proxy)
 end
 
+-- The status, what was unreached, and the connection; or nil and why namespaces can't be had.
 local function execute(ctx, options, fd, sandbox, joined)
   local plan = joined.plan
-  local published, ok, why
-  if plan.publish[1] then
+  local published, ok, why, unavailable, kept
+  local bare = plan.backend == "landlock"
+  -- Without namespaces a server inside has the host's port itself.
+  if plan.publish[1] and not bare then
     published, why = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, why) end
   end
-  ok, why = sandbox:start(plan)
+  ok, why, unavailable = sandbox:start(plan)
+  if unavailable and joined.weaker and not bare then return nil, why, fd end
   if not ok then return fail(ctx, why) end
   why = published and publish(plan, published, sandbox)
   if why then return fail(ctx, why) end
-  ok, why = hand_over(fd, sandbox)
+  ok, why, kept = hand_over(fd, sandbox, bare)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   local talk
-  talk, why = serve(fd, sandbox, plan)
+  talk, why = serve(fd, sandbox, plan, kept)
   if not talk then return fail(ctx, "the session is lost: " .. why) end
   local kind, value, notices, unreached = sandbox:run()
   for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
@@ -242,26 +258,47 @@ local function execute(ctx, options, fd, sandbox, joined)
   return require("srt.run_status").of(ctx, options.command[1], kind, value), unreached, talk:release()
 end
 
-local function start(ctx, options)
-  local sandbox, why = require("srt.c.sandbox").begin()
-  if not sandbox then return fail(ctx, why) end
-  local cwd, env, fd
-  cwd, why = sys.cwd()
-  if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
-  why = options.keep[1] and require("srt.descriptors").absent(options.keep) or nil
-  if why then return fail(ctx, why) end
-  fd, why, env = connect(options, cwd)
+-- With one sandbox: the status; or nil and why namespaces can't be had, where the policy agrees to do without.
+local function attempt(ctx, options, cwd, sandbox, bare)
+  local fd, why, env = connect(options, cwd)
   if not fd then return fail(ctx, why) end
-  local joined
-  joined, why = join(fd, request_of(options, cwd, env, sandbox, ctx.program.version))
-  if not joined then return fail(ctx, "the session refuses the command: " .. why) end
+  local joined, weaker
+  joined, why, weaker = join(fd, request_of(options, cwd, env, sandbox, ctx.program.version, bare))
+  if not joined then
+    require("srt.c.tidy").close(fd)
+    if weaker and not bare then return nil, true end
+    return fail(ctx, "the session refuses the command: " .. why)
+  end
+  for _, line in ipairs(joined.told) do ctx.err(require("srt.report").ours("warning: " .. line)) end
   local handle
   handle, why = require("srt.state").create(joined.folders, joined.state)
   if not handle then return fail(ctx, why) end
   joined.plan.state = handle.path
   local status, unreached, still = execute(ctx, options, fd, sandbox, joined)
   sandbox:close()
-  finish(ctx, still, handle, joined.folders, unreached)
+  finish(ctx, still, handle, joined.folders, status and unreached or nil)
+  if not status then require("srt.c.tidy").close(fd) end
+  return status, unreached
+end
+
+local function start(ctx, options)
+  local begin = require("srt.c.sandbox").begin
+  local sandbox, why = begin()
+  if not sandbox then return fail(ctx, why) end
+  local cwd
+  cwd, why = sys.cwd()
+  if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
+  why = options.keep[1] and require("srt.descriptors").absent(options.keep) or nil
+  if why then return fail(ctx, why) end
+  local status
+  status, why = attempt(ctx, options, cwd, sandbox)
+  sandbox:close()
+  if status then return status end
+  local bare = why
+  sandbox, why = begin(true)
+  if not sandbox then return fail(ctx, why) end
+  status = attempt(ctx, options, cwd, sandbox, bare)
+  sandbox:close()
   return status
 end
 

@@ -54,21 +54,17 @@ local function parse(args)
   return options
 end
 
--- Commands are held by it. Not by landlock, whose proxy is at a port of the host: it knows a command's connections by
--- memory of the command's own run, and when the session dies another program could take that port.
-local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap" }
-local WHY = { landlock = "its proxy listens on the host's loopback, where only the process that runs the command can "
-  .. "tell its connections from others'; use srt-lua run, or namespaces or bwrap" }
+-- Commands are held by it, or by landlock where namespaces can't be had and the policy agrees.
+local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap", landlock = "landlock" }
 
 -- What is in the way of holding a policy in a session.
 local function judged(loaded, facts)
   local profile = loaded.profile
   if not BACKENDS[profile.backend] then
-    return ("backend = %q can't be held in a session: %s"):format(profile.backend,
-      WHY[profile.backend] or "it takes namespaces and bwrap")
+    return ("backend = %q can't be held in a session, which takes %s"):format(profile.backend,
+      table.concat(require("srt.backend").NAMES, ", "))
   end
-  local lacks, why = {}, nil
-  if profile.backend == "bwrap" then lacks, why = require("srt.backend").foretold(loaded, facts) end
+  local lacks, why = require("srt.backend").foretold(loaded, facts)
   local warnings = table.move(lacks, 1, #lacks, #profile.warnings + 1, profile.warnings)
   if not why and profile.strict and warnings[1] then
     why = "strict = true, but not all of the policy is held: " .. warnings[1]
