@@ -2,7 +2,7 @@
 -- srt-lua exec: a command in a session. The sandbox is made here; the session says what it is to be, and serves the
 -- network that leads out of it.
 local channel = require "srt.c.channel"
-local pack = require "srt.pack"
+local joining = require "srt.joining"
 local run_options = require "srt.run_options"
 local sys = require "srt.c.sys"
 
@@ -31,10 +31,6 @@ itself, 126 for a command that can't be executed, 127 for one that is not found.
 ]]
 
 local FAILED = 125
-local PATIENCE = 30 -- seconds for the session to answer
-local MOST_FDS, MOST_LINE = 16, 16 << 20 -- in a message
-local HUNG_UP = "it hangs up: it hears nobody who is in a sandbox, or under more filters of system calls (seccomp) "
-  .. "than itself; start both from the same place"
 
 local KNOWN = {
   valued = {
@@ -58,103 +54,6 @@ end
 local function fail(ctx, message)
   ctx.err(require("srt.report").ours(message))
   return FAILED
-end
-
-local function connect(options, cwd)
-  local env = sys.environ()
-  local home = env.HOME
-  if not home or home:sub(1, 1) ~= "/" then home = sys.homeof() end
-  local path, why = require("srt.session_place").find({ env = env, home = home, cwd = cwd }, options.session)
-  if not path then return nil, why end
-  -- Of a failure: its message and name.
-  local fd, uid, pid = channel.connect(path, PATIENCE)
-  if not fd then
-    local lost = pid == "ECONNREFUSED" and "nobody listens there any more" or uid
-    return nil, ("the session %s can't be reached: %s"):format(options.session, lost)
-  elseif uid ~= sys.ids() then
-    return nil, ("the session at %s is another user's"):format(path)
-  elseif not require("srt.peer").outside(fd, pid, uid) then
-    -- It would be told our environment, and say what the sandbox is to be.
-    return nil, ("whoever listens at %s is in a sandbox, or can't be told from one that is"):format(path)
-  end
-  return fd, nil, env
-end
-
--- One answer: a line, and the descriptors that came with it; or nil and why there is none.
-local function hear(fd)
-  local fds, answer = {}, nil
-  local lines = require("srt.lines").new(MOST_LINE, function(line)
-    local said = line and require("srt.json").decode(line) or false
-    -- What it asked for meanwhile is no use any more.
-    if not (said and said.event) then answer = said end
-  end)
-  while answer == nil do
-    local data, more = channel.hear(fd)
-    if not data or data == "" then return nil, data and "it has ended" or more end
-    lines:add(data)
-    table.move(more, 1, #more, #fds + 1, fds)
-  end
-  if type(answer) ~= "table" then return { error = "it answered something else" }, fds end
-  return answer, fds
-end
-
--- bare: the sandbox has no namespaces; true, or why they can't be had
-local function request_of(options, cwd, env, sandbox, version, bare)
-  local infos, ns = {}, {}
-  for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
-  for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
-  return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
-    text = options.commandText, keep = options.keep, publish = options.publish,
-    terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = sandbox:identity(),
-    report = options.report, annotate = options.annotate, lists = options.lists,
-    bare = bare ~= nil, why = type(bare) == "string" and bare or nil }
-end
-
--- What the session has the command run with; or nil, why not, and whether it may be asked for one without namespaces.
-local function join(fd, request)
-  local tidy = require("srt.c.tidy")
-  local memory, why = channel.memory(pack.encode(request))
-  if not memory then return nil, why end
-  local ok
-  ok, why = channel.say(fd, '{"op":"join"}\n', { memory })
-  tidy.close(memory)
-  if not ok then return nil, HUNG_UP .. ": " .. why end
-  local answer, fds = hear(fd)
-  if not answer then return nil, HUNG_UP end
-  if not answer.ok then return nil, tostring(answer.error), answer.bare == true end
-  local bytes
-  if fds[1] then bytes, why = channel.bytes(fds[1]) end
-  for _, one in ipairs(fds) do tidy.close(one) end
-  if not bytes then return nil, why or "it handed over no plan" end
-  return pack.decode(bytes)
-end
-
--- Hands the listeners over: they are the session's alone from then on. But those on the host's loopback are kept: or
--- else, when the session dies, the command's agent would lead it to whoever takes the port.
-local function hand_over(fd, sandbox, bare)
-  local listeners, which, fds = sandbox:listeners(), {}, {}
-  local pid = sandbox:pid()
-  local function send(last)
-    return channel.say(fd, ('{"op":"listeners","which":[%s],"pid":%d,"last":%s}\n'):format(table.concat(which, ","),
-      pid, tostring(last)), fds)
-  end
-  local ok, why, kept = true, nil, {}
-  if bare then ok, why = channel.say(fd, '{"op":"origins"}\n', { sandbox:origins() }) end
-  for i, listener in ipairs(listeners) do
-    if ok and listener >= 0 then
-      which[#which + 1], fds[#fds + 1] = i, listener
-      if #fds == MOST_FDS then
-        ok, why = send(false)
-        which, fds = {}, {}
-      end
-    end
-  end
-  if ok then ok, why = send(true) end
-  for _, listener in ipairs(listeners) do
-    if listener >= 0 and bare then kept[#kept + 1] = listener end
-    if listener >= 0 and not bare then require("srt.c.tidy").close(listener) end
-  end
-  return ok, why, kept
 end
 
 -- What the policy wants to know of the user.
@@ -187,7 +86,7 @@ local function serve(fd, sandbox, plan, kept)
       asks:ask(q.n, q.text, q.ms, q.yes, q.choices)
     end,
   }
-  local lines = require("srt.lines").new(MOST_LINE, function(line)
+  local lines = require("srt.lines").new(joining.MOST_LINE, function(line)
     local said = line and json.decode(line)
     local act = said and on[said.event]
     if act then act(said) end
@@ -220,7 +119,7 @@ local function finish(ctx, fd, handle, folders, unreached)
   local json = require("srt.json")
   local ok = fd and channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
     denied = setmetatable(denied or {}, { __jsontype = "array" }) }, true) .. "\n")
-  local answer = ok and hear(fd)
+  local answer = ok and joining.hear(fd)
   if answer and answer.ok then return ctx.err(answer.text) end
   ctx.err(require("srt.report").ours("the session has ended before the command: what was denied is not known here"))
 end
@@ -246,7 +145,7 @@ local function execute(ctx, options, fd, sandbox, joined)
   if not ok then return fail(ctx, why) end
   why = published and publish(plan, published, sandbox)
   if why then return fail(ctx, why) end
-  ok, why, kept = hand_over(fd, sandbox, bare)
+  ok, why, kept = joining.hand_over(fd, sandbox, bare)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   local talk
   talk, why = serve(fd, sandbox, plan, kept)
@@ -260,10 +159,10 @@ end
 
 -- With one sandbox: the status; or nil and why namespaces can't be had, where the policy agrees to do without.
 local function attempt(ctx, options, cwd, sandbox, bare)
-  local fd, why, env = connect(options, cwd)
+  local fd, why, env = joining.connect(options.session, cwd)
   if not fd then return fail(ctx, why) end
   local joined, weaker
-  joined, why, weaker = join(fd, request_of(options, cwd, env, sandbox, ctx.program.version, bare))
+  joined, why, weaker = joining.join(fd, joining.request(options, cwd, env, sandbox, ctx.program.version, bare))
   if not joined then
     require("srt.c.tidy").close(fd)
     if weaker and not bare then return nil, true end
