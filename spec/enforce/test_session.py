@@ -139,9 +139,14 @@ class Session(Sessions):
     def hold_out(self, process, say):
         """Who never reads is let go; others are answered meanwhile. Descriptors that nobody asked for are closed."""
         def count():
-            # The signalfd is there only while it waits.
-            paths = ("/proc/%d/fd/%s" % (process.pid, name) for name in os.listdir("/proc/%d/fd" % process.pid))
-            return len([path for path in paths if os.path.lexists(path) and "signalfd" not in os.readlink(path)])
+            """Without what is there only while it waits, or is closed meanwhile."""
+            number, folder = 0, "/proc/%d/fd/" % process.pid
+            for name in os.listdir(folder):
+                try:
+                    number += "signalfd" not in os.readlink(folder + name)
+                except FileNotFoundError:
+                    pass
+            return number
         before = count()
         with socket.socket(socket.AF_UNIX) as deaf, self.assertRaises((BrokenPipeError, ConnectionResetError)):
             deaf.connect(self.socket)
