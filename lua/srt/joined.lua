@@ -108,7 +108,8 @@ function joined.new(server, client, request)
   if not self.proxy then return nil, self.live end
   return self, { plan = plan, state = require("srt.state").encode(planning.record(view, plan, self.reporter)),
     folders = view.folders, weaker = view.profile.backend == "auto" and view.profile.weaker,
-    told = require("srt.backend").told(plan, request.why) }
+    told = require("srt.backend").told(plan, request.why),
+    cure = require("srt.backend").refused(view.profile, server.facts.features, "") }
 end
 
 ---Where its proxy listens on the host's loopback, where anybody could knock: whom to let in.

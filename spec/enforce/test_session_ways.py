@@ -124,6 +124,8 @@ class Ways(Sessions):
                 self.assertIn("write %s" % self.path("made"), done.stderr)
             else:
                 self.assertEqual((125, ""), (done.returncode, done.stdout), done.stderr)
+                self.assertIn("with enableWeakerNestedSandbox = true", done.stderr)
+                self.assertNotIn("has ended", done.stderr)
 
 
 if __name__ == "__main__":

@@ -138,13 +138,13 @@ local function execute(ctx, options, fd, sandbox, joined)
   -- Without namespaces a server inside has the host's port itself.
   if plan.publish[1] and not bare then
     published, why = require("srt.publish").listen(plan.publish)
-    if not published then return fail(ctx, why) end
+    if not published then return fail(ctx, why), nil, fd end
   end
   ok, why, unavailable = sandbox:start(plan)
   if unavailable and joined.weaker and not bare then return nil, why, fd end
-  if not ok then return fail(ctx, why) end
+  if not ok then return fail(ctx, unavailable and why .. joined.cure or why), nil, fd end
   why = published and publish(plan, published, sandbox)
-  if why then return fail(ctx, why) end
+  if why then return fail(ctx, why), nil, fd end
   ok, why, kept = joining.hand_over(fd, sandbox, bare)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   local talk
