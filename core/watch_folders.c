@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders that were seen a moment ago to be writable. Pure but for the clock. */
+/* Folders that were writable a moment ago. Pure but for the clock. */
 #include "core/watch_folders.h"
 
 #include <stdint.h>
