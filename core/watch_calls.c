@@ -21,8 +21,8 @@
 /* fchmodat2(2): the same number everywhere. */
 #define SRT_SYS_FCHMODAT2 452
 
-/* After LINK and PLACE a path may lead elsewhere. */
-enum what { OPEN, MAKE, LINK, REMOVE, PLACE, CHANGE, CHANGE_LINK };
+/* After LINK, MOVE and PLACE a path may lead elsewhere. */
+enum what { OPEN, MAKE, LINK, REMOVE, MOVE, PLACE, CHANGE, CHANGE_LINK };
 
 /* Where a call has a path; those with two have two rows. */
 static const struct layout {
@@ -40,14 +40,14 @@ static const struct layout {
 	{ SYS_link, LINK, NONE, 1, NONE },
 	{ SYS_unlink, REMOVE, NONE, 0, NONE },
 	{ SYS_rmdir, REMOVE, NONE, 0, NONE },
-	{ SYS_rename, REMOVE, NONE, 0, NONE },
+	{ SYS_rename, MOVE, NONE, 0, NONE },
 	{ SYS_rename, PLACE, NONE, 1, NONE },
 	{ SYS_chmod, CHANGE, NONE, 0, NONE },
 	{ SYS_chown, CHANGE, NONE, 0, NONE },
 	{ SYS_lchown, CHANGE_LINK, NONE, 0, NONE },
 #endif
 #ifdef SYS_renameat
-	{ SYS_renameat, REMOVE, 0, 1, NONE },
+	{ SYS_renameat, MOVE, 0, 1, NONE },
 	{ SYS_renameat, PLACE, 2, 3, NONE },
 #endif
 	{ SYS_mkdirat, MAKE, 0, 1, NONE },
@@ -55,7 +55,7 @@ static const struct layout {
 	{ SYS_symlinkat, LINK, 1, 2, NONE },
 	{ SYS_linkat, LINK, 2, 3, NONE },
 	{ SYS_unlinkat, REMOVE, 0, 1, NONE },
-	{ SYS_renameat2, REMOVE, 0, 1, NONE },
+	{ SYS_renameat2, MOVE, 0, 1, NONE },
 	{ SYS_renameat2, PLACE, 2, 3, NONE },
 	{ SYS_truncate, CHANGE, NONE, 0, NONE },
 	{ SYS_fchmodat, CHANGE, 0, 1, NONE },
@@ -275,6 +275,7 @@ static bool is_suspect(const struct look *look, enum watch_action *action)
 	case LINK:
 		return makes(look, action);
 	case REMOVE:
+	case MOVE:
 		return removes(look, action);
 	case PLACE:
 		return places(look, action);
@@ -314,6 +315,7 @@ static bool does(const struct look *look, enum watch_action *action)
 		*action = WATCH_CREATE;
 		return !is_there(look, &mounted);
 	case REMOVE:
+	case MOVE:
 		*action = WATCH_DELETE;
 		return is_there(look, &mounted);
 	case PLACE:
@@ -344,6 +346,11 @@ static bool spell(const struct look *look, char *out, size_t size)
 	       size - (size_t)length;
 }
 
+static bool leads_elsewhere(enum what what)
+{
+	return what == LINK || what == MOVE || what == PLACE;
+}
+
 int watch_find(struct guard *guard, size_t *from, struct watch_message *message)
 {
 	int number = guard->notify.request->data.nr;
@@ -360,7 +367,7 @@ int watch_find(struct guard *guard, size_t *from, struct watch_message *message)
 		(*from)++;
 		if (look.layout->number != number)
 			continue;
-		if (look.layout->what == LINK || look.layout->what == PLACE)
+		if (leads_elsewhere(look.layout->what))
 			watch_folders_forget(&guard->watch.folders);
 		error = copy_name(&look);
 		if (error < 0)
