@@ -21,6 +21,8 @@
 #define SRT_NOTIF_SYNC_WAKE_UP 1ULL
 /* Linux 6.9: a pidfd of a thread, which can have descriptors of its own. */
 #define SRT_PIDFD_THREAD O_EXCL
+/* Most paths are shorter; each page and cache line more takes time. */
+#define PATH_PIECE 256
 
 static int install(const struct sock_fprog *program, unsigned long flags)
 {
@@ -160,17 +162,21 @@ ssize_t notify_read(pid_t pid, uint64_t address, void *buffer, size_t size)
 	remote[0] = (struct iovec){ (void *)(uintptr_t)address, first };
 	remote[1] = (struct iovec){ (void *)(uintptr_t)(address + first),
 				    size - first };
-	got = process_vm_readv(pid, &local, 1, remote, 2, 0);
+	got = process_vm_readv(pid, &local, 1, remote, 1 + (first < size), 0);
 	return got < 0 ? -errno : got ? got : -EFAULT;
 }
 
 ssize_t notify_read_path(pid_t pid, uint64_t address, char path[PATH_MAX])
 {
-	ssize_t got = notify_read(pid, address, path, PATH_MAX);
+	ssize_t got = notify_read(pid, address, path, PATH_PIECE), more = 0;
 	const char *end;
 
-	if (got < 0)
-		return got;
+	if (got == PATH_PIECE && !memchr(path, '\0', PATH_PIECE))
+		more = notify_read(pid, address + PATH_PIECE, path + PATH_PIECE,
+				   PATH_MAX - PATH_PIECE);
+	if (got < 0 || more < 0)
+		return got < 0 ? got : more;
+	got += more;
 	end = memchr(path, '\0', (size_t)got);
 	if (!end)
 		return got == PATH_MAX ? -ENAMETOOLONG : -EFAULT;

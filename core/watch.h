@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/plan.h"
+#include "core/watch_folders.h"
 #include "core/watch_message.h"
 
 struct guard;
@@ -24,6 +25,7 @@ struct guard;
  * often it was met, and how often since it was told
  * @tokens: records that may be sent now
  * @refilled: when @tokens last grew
+ * @folders: not looked at again for a moment
  * @lost: attempts of which no record was sent
  * @lost_told: of these, what the host process knows of
  * @said: the call that is served has been told of
@@ -38,6 +40,7 @@ struct watch {
 		long long until;
 		uint32_t times, merged;
 	} told[WATCH_TOLD];
+	struct watch_folders folders;
 	unsigned int tokens;
 	long long refilled;
 	uint64_t lost, lost_told;

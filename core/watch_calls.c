@@ -21,7 +21,8 @@
 /* fchmodat2(2): the same number everywhere. */
 #define SRT_SYS_FCHMODAT2 452
 
-enum what { OPEN, MAKE, REMOVE, PLACE, CHANGE, CHANGE_LINK };
+/* After LINK, MOVE and PLACE a path may lead elsewhere. */
+enum what { OPEN, MAKE, LINK, REMOVE, MOVE, PLACE, CHANGE, CHANGE_LINK };
 
 /* Where a call has a path; those with two have two rows. */
 static const struct layout {
@@ -35,26 +36,26 @@ static const struct layout {
 	{ SYS_creat, OPEN, NONE, 0, NONE },
 	{ SYS_mkdir, MAKE, NONE, 0, NONE },
 	{ SYS_mknod, MAKE, NONE, 0, NONE },
-	{ SYS_symlink, MAKE, NONE, 1, NONE },
-	{ SYS_link, MAKE, NONE, 1, NONE },
+	{ SYS_symlink, LINK, NONE, 1, NONE },
+	{ SYS_link, LINK, NONE, 1, NONE },
 	{ SYS_unlink, REMOVE, NONE, 0, NONE },
 	{ SYS_rmdir, REMOVE, NONE, 0, NONE },
-	{ SYS_rename, REMOVE, NONE, 0, NONE },
+	{ SYS_rename, MOVE, NONE, 0, NONE },
 	{ SYS_rename, PLACE, NONE, 1, NONE },
 	{ SYS_chmod, CHANGE, NONE, 0, NONE },
 	{ SYS_chown, CHANGE, NONE, 0, NONE },
 	{ SYS_lchown, CHANGE_LINK, NONE, 0, NONE },
 #endif
 #ifdef SYS_renameat
-	{ SYS_renameat, REMOVE, 0, 1, NONE },
+	{ SYS_renameat, MOVE, 0, 1, NONE },
 	{ SYS_renameat, PLACE, 2, 3, NONE },
 #endif
 	{ SYS_mkdirat, MAKE, 0, 1, NONE },
 	{ SYS_mknodat, MAKE, 0, 1, NONE },
-	{ SYS_symlinkat, MAKE, 1, 2, NONE },
-	{ SYS_linkat, MAKE, 2, 3, NONE },
+	{ SYS_symlinkat, LINK, 1, 2, NONE },
+	{ SYS_linkat, LINK, 2, 3, NONE },
 	{ SYS_unlinkat, REMOVE, 0, 1, NONE },
-	{ SYS_renameat2, REMOVE, 0, 1, NONE },
+	{ SYS_renameat2, MOVE, 0, 1, NONE },
 	{ SYS_renameat2, PLACE, 2, 3, NONE },
 	{ SYS_truncate, CHANGE, NONE, 0, NONE },
 	{ SYS_fchmodat, CHANGE, 0, 1, NONE },
@@ -66,17 +67,22 @@ static const struct layout {
 	{ SYS_lremovexattr, CHANGE_LINK, NONE, 0, NONE },
 };
 
+/* "PID/fd/N/" */
+#define PREFIX 48
+
 /*
  * struct look - one path of a call
  * @dir: where @name is looked up: /proc for a relative path
  * @begin: what of @name leads to where the caller's path begins
+ * @name: within @text
  */
 struct look {
-	const struct guard *guard;
+	struct guard *guard;
 	const struct layout *layout;
 	int dir;
 	size_t begin;
-	char name[PATH_MAX + 48];
+	char *name;
+	char text[PREFIX + PATH_MAX];
 };
 
 enum state { FREE, CLOSED, MISSING };
@@ -112,7 +118,7 @@ static int copy_name(struct look *look)
 	int dir = layout->dir == NONE ? AT_FDCWD
 				      : (int)argument(look, layout->dir);
 	int pid = (int)look->guard->view.thread;
-	char path[PATH_MAX];
+	char prefix[PREFIX], *path = look->text + PREFIX;
 	ssize_t size = notify_read_path((pid_t)pid,
 					argument(look, layout->path), path);
 
@@ -120,17 +126,16 @@ static int copy_name(struct look *look)
 		return size == -EPERM ? -EPERM : 0;
 	look->dir = AT_FDCWD;
 	look->begin = 0;
-	if (path[0] == '/') {
-		memcpy(look->name, path, (size_t)size + 1);
+	look->name = path;
+	if (path[0] == '/')
 		return 1;
-	}
 	look->dir = look->guard->notify.proc;
 	if (dir == AT_FDCWD)
-		snprintf(look->name, sizeof(look->name), "%d/cwd/", pid);
+		snprintf(prefix, sizeof(prefix), "%d/cwd/", pid);
 	else
-		snprintf(look->name, sizeof(look->name), "%d/fd/%d/", pid, dir);
-	look->begin = strlen(look->name);
-	memcpy(look->name + look->begin, path, (size_t)size + 1);
+		snprintf(prefix, sizeof(prefix), "%d/fd/%d/", pid, dir);
+	look->begin = strlen(prefix);
+	look->name = memcpy(path - look->begin, prefix, look->begin);
 	return 1;
 }
 
@@ -159,23 +164,36 @@ static enum state try(const struct look *look, const char *name, int mode,
 								  : FREE;
 }
 
-/* The folder that holds the name. */
-static enum state try_folder(const struct look *look)
+/* How much of @look->name is the folder that holds the name. */
+static size_t folder_size(const struct look *look)
 {
-	char name[sizeof(look->name)];
-	char *begin = name + look->begin, *end;
+	const char *begin = look->name + look->begin;
+	const char *end = begin + strlen(begin);
 
-	memcpy(name, look->name, strlen(look->name) + 1);
-	end = begin + strlen(begin);
 	while (end > begin && end[-1] == '/')
 		end--;
 	while (end > begin && end[-1] != '/')
 		end--;
 	if (end > begin + !look->begin)
-		end[-1] = '\0';
-	else
-		*end = '\0';
-	return try(look, name, W_OK, true);
+		end--;
+	return (size_t)(end - look->name);
+}
+
+static enum state try_folder(const struct look *look)
+{
+	struct watch_folders *folders = &look->guard->watch.folders;
+	size_t size = folder_size(look);
+	char name[sizeof(look->text)];
+	enum state state;
+
+	if (!look->begin && watch_folders_know(folders, look->name, size))
+		return FREE;
+	memcpy(name, look->name, size);
+	name[size] = '\0';
+	state = try(look, name, W_OK, true);
+	if (!look->begin && state == FREE)
+		watch_folders_keep(folders, name, size);
+	return state;
 }
 
 static bool is_there(const struct look *look, bool *mounted)
@@ -254,8 +272,10 @@ static bool is_suspect(const struct look *look, enum watch_action *action)
 	case OPEN:
 		return opens(look, action);
 	case MAKE:
+	case LINK:
 		return makes(look, action);
 	case REMOVE:
+	case MOVE:
 		return removes(look, action);
 	case PLACE:
 		return places(look, action);
@@ -291,9 +311,11 @@ static bool does(const struct look *look, enum watch_action *action)
 	case OPEN:
 		return does_open(look, action, &mounted);
 	case MAKE:
+	case LINK:
 		*action = WATCH_CREATE;
 		return !is_there(look, &mounted);
 	case REMOVE:
+	case MOVE:
 		*action = WATCH_DELETE;
 		return is_there(look, &mounted);
 	case PLACE:
@@ -324,6 +346,11 @@ static bool spell(const struct look *look, char *out, size_t size)
 	       size - (size_t)length;
 }
 
+static bool leads_elsewhere(enum what what)
+{
+	return what == LINK || what == MOVE || what == PLACE;
+}
+
 int watch_find(struct guard *guard, size_t *from, struct watch_message *message)
 {
 	int number = guard->notify.request->data.nr;
@@ -340,6 +367,8 @@ int watch_find(struct guard *guard, size_t *from, struct watch_message *message)
 		(*from)++;
 		if (look.layout->number != number)
 			continue;
+		if (leads_elsewhere(look.layout->what))
+			watch_folders_forget(&guard->watch.folders);
 		error = copy_name(&look);
 		if (error < 0)
 			return error;

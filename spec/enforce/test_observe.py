@@ -54,6 +54,9 @@ class Writes(Observed):
                 ("mkfifo no/p", "w/no/p"), ("cd no; : >../no/here", "w/no/here"), ("rmdir no", "w/no"),
                 ("mv no away", "w/no"), ("truncate -s 0 no/f", "w/no/f"), (": >hid/f", "w/hid/f"),
                 ("ln -s no/f l; echo x >l", "w/no/f"), (": >%s" % self.path("out/f"), "out/f"),
+                # A folder was writable a moment ago, and its path now leads elsewhere.
+                ("mkdir a; : >$PWD/a/x; mv a b; ln -s no a; : >$PWD/a/y", "w/no/y"),
+                ("mkdir c; : >$PWD/c/x; rm -r c; ln -s no c; mkdir $PWD/c/y", "w/no/y"),
                 ("python3 -c 'import os; os.truncate(\"no/f\", 1)'", "w/no/f"),
                 ("python3 -c 'import os; os.setxattr(\"no/f\", \"user.a\", b\"x\")'", "w/no/f"),
                 ("python3 -c 'import os; d = os.open(\"no\", os.O_PATH); os.mkdir(\"by-fd\", dir_fd=d)'", "w/no/by-fd")):

@@ -70,6 +70,13 @@ static void long_paths(void **state)
 	assert_int_equal(read_path(text, path), -ENAMETOOLONG);
 	assert_int_equal(read_path(text + 1, path), PATH_MAX - 1);
 	assert_int_equal(strlen(path), PATH_MAX - 1);
+	/* Most are read in one piece, which these fill. */
+	for (int size = 255; size <= 257; size++) {
+		text[size] = '\0';
+		assert_int_equal(read_path(text, path), size);
+		assert_int_equal(strlen(path), size);
+		text[size] = 'a';
+	}
 	/* Over the end of a page. */
 	for (int i = 0; i < 3; i++) {
 		char *at = text + page - (uintptr_t)text % (size_t)page - i;
