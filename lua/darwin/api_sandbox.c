@@ -5,6 +5,7 @@
  *	sandbox.begin()		a sandbox
  *	sandbox.identity(), s:identity()
  *				{}: the command's ids are the caller's
+ *	sandbox.program()	path of this program | nil, message, name
  *	sandbox.reader(argv)	fd, pid | nil, message, name: a program whose
  *				output is read
  *	sandbox.finish(pid, ms)	ends it after that time
@@ -16,6 +17,7 @@
  *				as api_sandbox.md has them
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +199,18 @@ static int sandbox_lua_close(lua_State *L)
 	return 0;
 }
 
+static int sandbox_lua_program(lua_State *L)
+{
+	char path[PATH_MAX];
+	size_t size = sizeof(path);
+	int error = uv_exepath(path, &size);
+
+	if (error)
+		return api_fail(L, -error);
+	lua_pushlstring(L, path, size);
+	return 1;
+}
+
 static int sandbox_lua_reader(lua_State *L)
 {
 	const char *argv[64];
@@ -253,6 +267,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "begin", sandbox_lua_begin },
 		{ "finish", sandbox_lua_finish },
 		{ "identity", sandbox_lua_identity },
+		{ "program", sandbox_lua_program },
 		{ "reader", sandbox_lua_reader },
 		{ NULL, NULL },
 	};

@@ -17,7 +17,7 @@ lib.BINARY = os.environ.get("SRT_MAC", str(ROOT / "build/release/srt-lua-seatbel
 
 # What a command finds.
 CLIENT = r"""
-import os, re, ssl, sys, urllib.error, urllib.request
+import os, re, shlex, ssl, subprocess, sys, urllib.error, urllib.request
 def ask(proxy, url=sys.argv[1]):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
     try:
@@ -30,6 +30,11 @@ bundle = os.environ["SSL_CERT_FILE"]
 print(len(ssl.create_default_context(cafile=bundle).get_ca_certs()) > 0, oct(os.stat(bundle).st_mode & 0o777), bundle)
 print(os.environ["TMPDIR"], os.path.isdir(os.environ["TMPDIR"]), os.getcwd())
 print(sorted(fd for fd in map(int, os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd/%d" % fd)))
+way = shlex.split(os.environ["GIT_SSH_COMMAND"])[-1].partition("=")[2]
+host, port = sys.argv[1].split("/")[2].split(":")
+done = subprocess.run(way.replace("%h", host).replace("%p", port), shell=True, input=b"GET / HTTP/1.0\r\n\r\n",
+                      capture_output=True)
+print(done.returncode, done.stdout[:15].decode())
 sys.exit(7)
 """
 POLICY = """return { filesystem = { allowWrite = { "." }, denyRead = { "**/.env" } },
@@ -69,7 +74,7 @@ class Mac(Case):
         temp, there, cwd = lines[2].split()
         self.assertEqual(("True", self.w), (there, cwd))
         self.assertEqual("True 0o444 %s/.srt-lua/ca-bundle.pem" % temp, lines[1])
-        self.assertEqual("[0, 1, 2]", lines[3])
+        self.assertEqual(["[0, 1, 2]", "0 HTTP/1.1 200 OK"], lines[3:])
         self.assertTrue(temp.startswith(self.tmp + "/srt-lua-"))
         self.assertEqual([], self.leftovers())
         for line in ("read /private/w/.env: macOS denied file-read-data", "denied.test:80",
