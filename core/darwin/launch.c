@@ -215,6 +215,7 @@ __attribute__((noreturn)) static void stand_in(const struct launch *launch,
 	take_signals(&open);
 	command = start_command(launch, most, socket);
 	if (command) {
+		tell(socket, LAUNCH_STARTED, command);
 		let_go(socket, most);
 		watch_over(command, socket, &open);
 	}

@@ -23,6 +23,7 @@ struct launch {
 
 enum launch_kind {
 	LAUNCH_NOT_RUN, /* @value: errno of execve(2) */
+	LAUNCH_STARTED, /* @value: its pid */
 	LAUNCH_STOPPED,
 	LAUNCH_ENDED, /* @value: wait status */
 };

@@ -20,6 +20,7 @@ struct run {
 	uv_signal_t signals[ARRAY_SIZE(run_signals) - 1];
 	uv_poll_t poll;
 	int socket;
+	pid_t command;
 	int open_handles;
 	int error;
 	bool over;
@@ -87,7 +88,12 @@ static void on_message(uv_poll_t *poll, int status, int events)
 		if (size < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (size != sizeof(message)) {
+			/* Nobody watches over it any more. */
+			if (run->command)
+				(void)kill(run->command, SIGKILL);
 			finish(run, -EPIPE);
+		} else if (message.kind == LAUNCH_STARTED) {
+			run->command = message.value;
 		} else if (message.kind == LAUNCH_STOPPED) {
 			stop_with_command(run);
 		} else {

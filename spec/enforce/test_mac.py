@@ -138,9 +138,17 @@ class Mac(Case):
             self.assertEqual((5, b"n=1\n"), (process.returncode, out), err)
 
     def test_a_killed_run(self):
-        """The command ends with the host process; what is left on the host the next run removes."""
-        process = self.start(["sh", "-c", "echo $$; exec sleep 300"], POLICY % "a.test")
-        command = int(process.stdout.readline())
+        """The command ends with the host process, and with the one in between; what is left on the host the next run removes."""
+        def begin():
+            process = self.start(["sh", "-c", "echo $$; exec sleep 300"], POLICY % "a.test")
+            return process, int(process.stdout.readline())
+        process, command = begin()
+        with open("/proc/%d/stat" % command, encoding="ascii") as file:
+            os.kill(int(file.read().split()[3]), signal.SIGKILL)
+        self.assertIn(b"was killed from outside", process.communicate(timeout=30)[1])
+        self.assertEqual(125, process.returncode)
+        self.assertTrue(until(lambda: not os.path.exists("/proc/%d" % command)), "nobody watches over it")
+        process, command = begin()
         process.kill()
         process.communicate()
         self.assertTrue(until(lambda: not os.path.exists("/proc/%d" % command)), "outlives the host process")
