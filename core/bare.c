@@ -49,7 +49,7 @@ static int set_up(const struct plan *plan, int control, int setup,
 	if (!error)
 		error = setup_await(setup, MESSAGE_GO, NULL, failure);
 	if (!error)
-		error = setup_hold(plan, failure);
+		error = setup_hold(plan, &confinement->state, failure);
 	if (!error)
 		error = put_files(plan, failure);
 	if (!error)

@@ -167,8 +167,9 @@ static _Noreturn void become(struct child *child, int errors)
 	_exit(1);
 }
 
-pid_t bwrap_clone(const struct shared *shared, int host, int control,
-		  const int setup[2], int *pidfd, struct bwrap *out)
+pid_t bwrap_clone(const struct shared *shared,
+		  const struct janitor_sockets *sockets, int *pidfd,
+		  struct bwrap *out)
 {
 	struct clone_args args = {
 		.flags = CLONE_PIDFD,
@@ -185,13 +186,13 @@ pid_t bwrap_clone(const struct shared *shared, int host, int control,
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0) {
 		struct child child = { .shared = shared,
-				       .control = control,
-				       .setup = setup[1],
+				       .control = sockets->control,
+				       .setup = sockets->setup,
 				       .info = info[1] };
 
 		/* End of file must reach us when the janitor dies. */
-		close(host);
-		close(setup[0]);
+		close(sockets->host);
+		close(sockets->child);
 		become(&child, errors[1]);
 	}
 	close(info[1]);

@@ -32,14 +32,12 @@ struct bwrap {
  * as PID 1, which goes on as setup_run(). Of our environment only the test
  * hooks are handed on.
  * Context: janitor; the plan is complete, all signals are blocked.
- * @host: the janitor's socket, not for the child
- * @control: PID 1's end of its socket to the host process
- * @setup: socket pair of PID 1 and the janitor, whose end is the first
  * @pidfd: filled
  * Return: pid, or -errno.
  */
-pid_t bwrap_clone(const struct shared *shared, int host, int control,
-		  const int setup[2], int *pidfd, struct bwrap *out);
+pid_t bwrap_clone(const struct shared *shared,
+		  const struct janitor_sockets *sockets, int *pidfd,
+		  struct bwrap *out);
 
 /**
  * bwrap_masks() - make the folder of masks, on the host

@@ -35,6 +35,7 @@ struct command {
  * struct confinement - what a command is put under, and PID 1 works with
  * @ruleset: Landlock ruleset, or -1
  * @masks: where the masks are, or -1 (core/remount.h)
+ * @state: the state file, held until nothing else lives inside; or -1
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
  * @watch: socket to the host process, for the agent that observes; or -1
@@ -47,6 +48,7 @@ struct confinement {
 	struct sock_fprog filter;
 	int ruleset;
 	int masks;
+	int state;
 	int led;
 	int watch;
 	int agent;

@@ -38,6 +38,7 @@ struct init {
 	int led; /* how that went; LED_NOT before */
 	int control;
 	int signals;
+	int state; /* the state file, held until all else has ended; or -1 */
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -55,13 +56,39 @@ static bool shares_group(const struct init *init)
 	return getpgid(init->command.pid) == getpgrp();
 }
 
-/* A PID namespace ends with us; without one all that is left has to be ended.
+/*
+ * Ends all else. A PID namespace would end with us, but only with all that the
+ * kernel has to take down of ours, and nobody need wait for that. Whoever is
+ * killed forks no more, so once is enough.
  */
+static void end_others(const struct init *init)
+{
+	if (init->plan->bare) {
+		(void)descendants_end();
+		return;
+	}
+	(void)kill(-1, SIGKILL);
+	while (waitpid(-1, NULL, __WALL) > 0 || errno == EINTR)
+		;
+}
+
 static _Noreturn void leave(const struct init *init, int status)
 {
-	if (init->plan->bare)
-		(void)descendants_end();
+	end_others(init);
 	_exit(status);
+}
+
+/* The last message: nothing of the run is left but us. */
+static _Noreturn void leave_alone(const struct init *init,
+				  struct message *message)
+{
+	end_others(init);
+	/* Who ends the run has to have the file to itself. */
+	if (init->state >= 0)
+		close(init->state);
+	message->alone = true;
+	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
+	_exit(0);
 }
 
 static void freeze(struct init *init, uint32_t id)
@@ -132,14 +159,14 @@ static int forward_due(struct init *init)
 	return (int)next;
 }
 
-static void tell_end(struct init *init, int status)
+static _Noreturn void command_ended(struct init *init, int status)
 {
 	bool counts = init->plan->watch.on && !init->plan->bare;
 	struct message message = { .kind = MESSAGE_ENDED,
 				   .value = status,
 				   .id = counts ? unreached_count() : 0 };
 
-	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
+	leave_alone(init, &message);
 }
 
 static void reap(struct init *init)
@@ -156,9 +183,7 @@ static void reap(struct init *init)
 			tell(init, MESSAGE_STOPPED, WSTOPSIG(status));
 			continue;
 		}
-		if (init->command.report < 0)
-			tell_end(init, status);
-		leave(init, 0);
+		command_ended(init, status);
 	}
 }
 
@@ -181,9 +206,9 @@ static void read_report(struct init *init)
 		message.value = report.not_run;
 		message.failure = report.failure;
 	}
+	if (message.kind != MESSAGE_STARTED)
+		leave_alone(init, &message);
 	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
-	if (size == sizeof(report))
-		leave(init, 0);
 }
 
 static void lead(struct init *init)
@@ -359,6 +384,7 @@ _Noreturn void init_run(const struct confinement *confinement, int control)
 			     .inside.control = control,
 			     .plan = confinement->plan,
 			     .redirect = &confinement->plan->redirect,
+			     .state = confinement->state,
 			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = begin(&init, confinement);

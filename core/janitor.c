@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parent of PID 1: makes what a run needs, and removes it at any end. */
+/* Makes PID 1 and what a run needs, and removes it at any end. */
 #include "core/janitor.h"
 
 #include <errno.h>
@@ -19,24 +19,22 @@
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
-#include "core/namespaces.h"
 #include "core/origins.h"
 #include "core/setup.h"
 #include "core/system.h"
 
 #define SHARED_SIZE (256UL << 20)
-/* Far from where programs, libraries and stacks are, for PID 1 in a bubblewrap,
- * which maps it anew: there it has to lie at the same place. */
+/* Far from where programs, libraries and stacks are. */
 #define SHARED_AT ((void *)(UINT64_C(0x30) << 40))
 #define POPULATED (64UL << 10) /* by more than this, room comes at once */
 #define POPULATE_WRITE 23      /* MADV_POPULATE_WRITE; glibc has it from 2.35 */
 
-struct shared *shared_new(void)
+struct shared *shared_new(bool apart)
 {
 	/* Pages come as they are touched. */
-	struct shared *shared =
-		mmap(SHARED_AT, SHARED_SIZE, PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct shared *shared = mmap(
+		apart ? SHARED_AT : NULL, SHARED_SIZE, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (shared == MAP_FAILED)
 		return NULL;
@@ -80,10 +78,12 @@ struct janitor {
 	struct shared *shared;
 	int host;
 	int child; /* socket to PID 1 while it is set up */
-	pid_t pid; /* PID 1 */
-	int pidfd;
+	pid_t pid; /* PID 1 or bubblewrap, where we have started it; else 0 */
+	int pidfd; /* of it, or of PID 1 */
 	struct bwrap bwrap;
 	struct holdings held;
+	bool closed; /* the host lives, and has told us to end */
+	bool alone;  /* nothing else lives inside */
 };
 
 /* By fork(2), since containers refuse clone3(2). */
@@ -106,24 +106,6 @@ static int fork_bare(struct janitor *janitor, int control, int setup,
 		       : 0;
 }
 
-static int clone_child(struct janitor *janitor, int control, int setup,
-		       struct failure *failure)
-{
-	pid_t pid = namespaces_clone(NAMESPACES_ALL, &janitor->pidfd);
-
-	if (pid == 0) {
-		/* End of file must reach the others when we die. */
-		close(janitor->host);
-		close(janitor->child);
-		setup_run(janitor->shared, control, setup);
-	}
-	if (pid < 0)
-		return failure_set(failure, -pid, "cannot make namespaces");
-	janitor->pid = pid;
-	janitor->shared->init = janitor->pid;
-	return 0;
-}
-
 /* Its own session: what ends the caller's job does not end the cleaning. */
 static void leave(struct janitor *janitor)
 {
@@ -139,60 +121,49 @@ static void leave(struct janitor *janitor)
 		_exit(1);
 }
 
-/* To PID 1; if that is gone, it has said why. */
-static int hand_on(const struct janitor *janitor, enum message_kind kind,
-		   int fd)
+/* Who is left behind by its parent is ours then. */
+static int build_bare(struct janitor *janitor,
+		      const struct janitor_sockets *sockets,
+		      struct failure *failure)
 {
-	struct message message = { .kind = kind };
-	int error = sys_send(janitor->child, &message, sizeof(message), &fd,
-			     fd >= 0);
-
-	return error == -EPIPE ? 0 : error;
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return failure_set(failure, errno, "cannot be a subreaper");
+	return fork_bare(janitor, sockets->control, sockets->setup, failure);
 }
 
-static int build(struct janitor *janitor, int control, struct failure *failure)
+static int build_bwrap(struct janitor *janitor,
+		       const struct janitor_sockets *sockets,
+		       struct failure *failure)
 {
-	const struct plan *plan = &janitor->shared->plan;
-	int pair[2], error;
+	pid_t pid = bwrap_clone(janitor->shared, sockets, &janitor->pidfd,
+				&janitor->bwrap);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return failure_set(failure, errno, "cannot make a socket");
-	janitor->child = pair[0];
-	/* Who is left behind by its parent is ours then. */
-	if (plan->bare && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-		return failure_set(failure, errno, "cannot be a subreaper");
-	if (plan->bare) {
-		error = fork_bare(janitor, control, pair[1], failure);
-		leave(janitor);
-		return error;
-	}
-	if (plan->bwrap.program) {
-		janitor->pid =
-			bwrap_clone(janitor->shared, janitor->host, control,
-				    pair, &janitor->pidfd, &janitor->bwrap);
-		leave(janitor);
-		return janitor->pid < 0 ? failure_set(failure, -janitor->pid,
-						      "cannot start bubblewrap")
-					: 0;
-	}
-	error = clone_child(janitor, control, pair[1], failure);
-	if (!error)
-		error = namespaces_map(&plan->id, janitor->pid, failure);
-	failure->unavailable = error;
-	if (!error)
-		error = hand_on(janitor, MESSAGE_MAPS, -1);
-	leave(janitor);
-	return error;
+	if (pid < 0)
+		return failure_set(failure, -pid, "cannot start bubblewrap");
+	janitor->pid = pid;
+	return 0;
+}
+
+static int build(struct janitor *janitor, const struct janitor_sockets *sockets,
+		 struct failure *failure)
+{
+	return janitor->shared->plan.bare
+		       ? build_bare(janitor, sockets, failure)
+		       : build_bwrap(janitor, sockets, failure);
 }
 
 /* Waits for the host's word. False: the host process went away instead. */
-static bool await_order(const struct janitor *janitor, enum message_kind kind)
+static bool await_order(struct janitor *janitor, enum message_kind kind)
 {
 	struct message message;
 
-	return sys_receive(janitor->host, &message, sizeof(message), NULL,
-			   NULL) == sizeof(message) &&
-	       message.kind == kind;
+	if (sys_receive(janitor->host, &message, sizeof(message), NULL, NULL) !=
+		    sizeof(message) ||
+	    message.kind != kind)
+		return false;
+	janitor->closed = kind == MESSAGE_CLOSE;
+	janitor->alone = message.alone;
+	return true;
 }
 
 /* It begins once what its arguments name is there, and is PID 1's parent. */
@@ -203,7 +174,7 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 	if (!error)
 		error = bwrap_note(&janitor->shared->plan, failure);
 	if (!error)
-		error = hand_on(janitor, MESSAGE_MAPS, -1);
+		error = setup_tell(janitor->child, MESSAGE_MAPS, -1);
 	return error ? error
 		     : bwrap_await(&janitor->bwrap, janitor->pidfd,
 				   &janitor->shared->init, failure);
@@ -220,7 +191,7 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 		error = await_bwrap(janitor, failure);
 	else if (!error && plan->id.root_caller && !plan->bare)
 		error = mounts_masks(plan, &masks, failure);
-	return error ? error : hand_on(janitor, MESSAGE_GO, masks);
+	return error ? error : setup_tell(janitor->child, MESSAGE_GO, masks);
 }
 
 /* Runs that are shorter leave no work to the disk. */
@@ -231,7 +202,7 @@ static int prepare(struct janitor *janitor, struct failure *failure)
  * to the disk before what it lists is there, so that a power cut does not leave
  * that alone; nobody waits for it.
  */
-static void await_end(const struct janitor *janitor)
+static void await_end(struct janitor *janitor)
 {
 	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
 				{ .fd = janitor->pidfd, .events = POLLIN } };
@@ -245,16 +216,31 @@ static void await_end(const struct janitor *janitor)
 					      SYNC_FILE_RANGE_WRITE);
 		patience = -1;
 	}
+	if (ready > 0 && fds[0].revents)
+		(void)await_order(janitor, MESSAGE_CLOSE);
+}
+
+/* Returns when PID 1, and with it everything inside, is dead. */
+static void end_init(const struct janitor *janitor)
+{
+	struct pollfd ended = { .fd = janitor->pidfd, .events = POLLIN };
+
+	if (janitor->pid > 0) {
+		kill(janitor->pid, SIGKILL);
+		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	} else if (janitor->pidfd >= 0) {
+		(void)syscall(SYS_pidfd_send_signal, janitor->pidfd, SIGKILL,
+			      NULL, 0);
+		while (poll(&ended, 1, -1) <= 0)
+			;
+	}
 }
 
 static void end_all(const struct janitor *janitor)
 {
-	if (janitor->pid > 0) {
-		kill(janitor->pid, SIGKILL);
-		/* Returns when everything inside is dead. */
-		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (!janitor->alone || janitor->pid > 0)
+		end_init(janitor);
 	/* While something lives that can't be ended nothing is removed. */
 	if (janitor->shared->plan.bare && descendants_end())
 		return;
@@ -267,7 +253,7 @@ static void end_all(const struct janitor *janitor)
  * The host process was killed: what it does when a run has ended, another one
  * does. It is not our child, whom nobody would wait for, but what we become.
  */
-static void stand_in(const struct janitor *janitor)
+static void stand_in(struct janitor *janitor)
 {
 	const char *state = janitor->shared->plan.state;
 	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
@@ -277,27 +263,37 @@ static void stand_in(const struct janitor *janitor)
 	if (janitor->held.locks && janitor->held.state >= 0)
 		close(janitor->held.state);
 	(void)shutdown(janitor->host, SHUT_WR);
-	if (janitor->held.locks && state &&
+	if (janitor->held.locks && state && !janitor->closed &&
 	    !await_order(janitor, MESSAGE_CLOSE))
 		execv("/proc/self/exe", arguments);
 }
 
-_Noreturn void janitor_main(struct shared *shared, int host, int control)
+static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
+		 struct failure *failure)
+{
+	int error = 0;
+
+	if (janitor->pidfd < 0)
+		error = build(janitor, sockets, failure);
+	leave(janitor);
+	if (!error && !await_order(janitor, MESSAGE_GO))
+		error = -ECANCELED;
+	return error ? error : prepare(janitor, failure);
+}
+
+_Noreturn void janitor_main(struct shared *shared,
+			    const struct janitor_sockets *sockets)
 {
 	struct janitor janitor = {
 		.shared = shared,
-		.host = host,
-		.child = -1,
-		.pidfd = -1,
+		.host = sockets->host,
+		.child = sockets->child,
+		.pidfd = sockets->init,
 		.bwrap = { .info = -1, .errors = -1, .init = -1 },
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
-	int error = build(&janitor, control, &message.failure);
+	int error = begin(&janitor, sockets, &message.failure);
 
-	if (!error && !await_order(&janitor, MESSAGE_GO))
-		error = -ECANCELED;
-	else if (!error)
-		error = prepare(&janitor, &message.failure);
 	if (!error)
 		await_end(&janitor);
 	/* What failed before PID 1 was there. */
@@ -306,7 +302,8 @@ _Noreturn void janitor_main(struct shared *shared, int host, int control)
 	if (error) {
 		if (!message.failure.text[0])
 			failure_set(&message.failure, -error, "cannot start");
-		(void)sys_send(host, &message, sizeof(message), NULL, 0);
+		(void)sys_send(janitor.host, &message, sizeof(message), NULL,
+			       0);
 	}
 	end_all(&janitor);
 	stand_in(&janitor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parent of PID 1: makes what a run needs, and removes it at any end. */
+/* Removes what a run has made on the host, at any end. */
 #ifndef SRT_JANITOR_H
 #define SRT_JANITOR_H
 
@@ -12,7 +12,7 @@
  * struct shared - memory that the host process, the janitor and PID 1 share
  *
  * Mapped before they part, so that pointers into it hold in all three. The host
- * writes the plan while the others build the namespaces; MESSAGE_GO says that
+ * writes the plan while PID 1 builds the sandbox; MESSAGE_GO says that
  * it is complete, and nobody writes afterwards.
  * @plan: of it, @id and @bare are complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
@@ -33,9 +33,12 @@ struct shared {
 
 /**
  * shared_new() - map the memory
+ *
+ * @apart: where another program can map it at the same address; else beside
+ *	what is mapped already, which takes fewer page tables in three processes
  * Return: owned by the caller, until the process ends; NULL without memory.
  */
-struct shared *shared_new(void);
+struct shared *shared_new(bool apart);
 
 /** shared_free() - where it is not to stay; NULL does nothing */
 void shared_free(struct shared *shared);
@@ -44,18 +47,43 @@ void shared_free(struct shared *shared);
 void *shared_alloc(struct shared *shared, size_t size);
 
 /**
- * janitor_main() - be the janitor: called in a fork of the host process
+ * struct janitor_sockets - what a janitor and PID 1 are given; -1 for none
+ * @host: to the host process
+ * @control: PID 1's, to the host process
+ * @child: to PID 1 while it is set up
+ * @setup: PID 1's, to the janitor
+ * @init: no socket but PID 1 itself, where the host process has made it
+ */
+struct janitor_sockets {
+	int host;
+	int control;
+	int child;
+	int setup;
+	int init;
+};
+
+/* Initializer. */
+#define JANITOR_SOCKETS_NONE       \
+	{                          \
+		-1, -1, -1, -1, -1 \
+	}
+
+/**
+ * janitor_main() - be the janitor: in a process made by the host process
  *
- * Clones PID 1, writes the maps, and on MESSAGE_GO makes temporary directory,
- * placeholders and masks. Then it waits: for PID 1 to end,
- * or for the host process to close @host, by whatever death. Either way PID 1
- * is killed and reaped first and everything on the host removed after that.
+ * It starts PID 1 or bubblewrap, unless there is one already. On MESSAGE_GO it
+ * makes temporary directory, placeholders and masks. Then it waits: for PID 1
+ * to end, or for the host process to close its socket, by whatever death.
+ * Either way PID 1 is dead first and everything on the host removed after that;
+ * where the host says that PID 1 is alone, nobody waits for it here. A PID 1
+ * that the host process has made is reaped there. Where the host process is
+ * dead the janitor does its part, too.
  * Failures are told to the host by MESSAGE_FAILED.
  * Context: all signals blocked; same session and process group as the caller,
- * which PID 1 inherits before the janitor leaves for a session of its own.
- * @host: socket to the host process
- * @control: PID 1's end of its own socket to the host process
+ * which PID 1 inherits before the janitor leaves for a session of its own. It
+ * may share its memory with the host process (core/beside.h).
  */
-_Noreturn void janitor_main(struct shared *shared, int host, int control);
+_Noreturn void janitor_main(struct shared *shared,
+			    const struct janitor_sockets *sockets);
 
 #endif

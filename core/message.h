@@ -9,7 +9,7 @@
 
 enum message_kind {
 	/* host to janitor */
-	MESSAGE_CLOSE, /* the host lives and does the rest */
+	MESSAGE_CLOSE, /* the host lives and does the rest; @alone */
 	/* janitor to PID 1 */
 	MESSAGE_MAPS, /* the maps of the user namespace are written */
 	/* host to janitor and PID 1: the plan is complete; janitor to PID 1:
@@ -30,8 +30,8 @@ enum message_kind {
 	MESSAGE_WATCH,
 	MESSAGE_SOCKET,	 /* to @id; carries it, or @value: errno of why not */
 	MESSAGE_LED,	 /* @value: 0, or errno of why nothing is redirected */
-	MESSAGE_FAILED,	 /* @failure: nothing was started */
-	MESSAGE_NOT_RUN, /* @value: errno of execve(2) */
+	MESSAGE_FAILED,	 /* @failure: nothing was started; @alone */
+	MESSAGE_NOT_RUN, /* @value: errno of execve(2); @alone */
 	MESSAGE_STARTED, /* @value: pid of the command inside */
 	MESSAGE_STOPPED, /* @value: signal that stopped the command */
 	/* To @id; @value: 0 where nothing runs, nor has since that was said
@@ -40,7 +40,7 @@ enum message_kind {
 	/* A name's protection was lost; @failure.text: the path */
 	MESSAGE_RESTORED,    /* @value: microseconds it took to put it back */
 	MESSAGE_UNPROTECTED, /* @value: errno; the name may be missing */
-	/* @value: its wait status; @id: of unreached_count() */
+	/* @value: its wait status; @id: of unreached_count(); @alone */
 	MESSAGE_ENDED,
 };
 
@@ -48,6 +48,7 @@ struct message {
 	uint32_t kind;
 	int32_t value;
 	uint32_t id;
+	uint32_t alone; /* besides PID 1 nothing lives inside any more */
 	struct failure failure;
 };
 

@@ -7,10 +7,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "core/inherited.h"
+#include "core/launch.h"
 #include "core/system.h"
 
 /* First line of a file, or -1. */
@@ -112,40 +112,10 @@ static int take_listeners(struct sandbox *sandbox, struct failure *failure)
 	return error;
 }
 
-static int fork_janitor(struct sandbox *sandbox, struct shared *shared,
-			struct failure *failure)
-{
-	owned_fd int inner = -1, janitor = -1;
-	sigset_t all, before;
-	int control[2], own[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control))
-		return failure_set(failure, errno, "cannot make a socket");
-	sandbox->control = control[0];
-	inner = control[1];
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, own))
-		return failure_set(failure, errno, "cannot make a socket");
-	sandbox->janitor = own[0];
-	janitor = own[1];
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	sandbox->pid = fork();
-	if (sandbox->pid == 0) {
-		/* End of file must reach us when the host process dies. */
-		close(sandbox->control);
-		close(sandbox->janitor);
-		janitor_main(shared, janitor, inner);
-	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (sandbox->pid < 0)
-		return failure_set(failure, errno, "cannot fork");
-	return 0;
-}
-
 /* Whoever is gone has said why: sandbox_start() reads it. */
 static int order(struct sandbox *sandbox, enum message_kind kind)
 {
-	struct message message = { .kind = kind };
+	struct message message = { .kind = kind, .alone = sandbox->alone };
 	int error =
 		sys_send(sandbox->janitor, &message, sizeof(message), NULL, 0);
 
@@ -158,9 +128,8 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 {
 	int error;
 
-	*out = (struct sandbox){ .janitor = -1,
-				 .control = -1,
-				 .shared = shared };
+	*out = (struct sandbox)SANDBOX_NONE;
+	out->shared = shared;
 	error = shared->plan.bare ? identity_bare(&shared->plan.id)
 				  : identity_read(&shared->plan.id);
 	if (error)
@@ -168,38 +137,52 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 				   "cannot read the maps of the user namespace "
 				   "in /proc");
 	inherited_note(shared);
-	error = fork_janitor(out, shared, failure);
-	if (error)
-		sandbox_reap(sandbox_close(out));
-	return error;
+	error = shared->plan.bare ? launch_janitor(out, failure)
+				  : launch_namespaces(out, failure);
+	if (!error)
+		return 0;
+	sandbox_reap(sandbox_close(out));
+	if (!failure->unavailable)
+		return error;
+	out->shared = shared;
+	out->refused = *failure;
+	*failure = (struct failure){ 0 };
+	return 0;
 }
 
-/*
- * What was prepared is not for bubblewrap: it makes namespaces by itself, and
- * may where we must not. A new janitor starts it.
- */
-static int prepare_bwrap(struct sandbox *sandbox, struct failure *failure)
+void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 {
-	struct shared *shared = sandbox->shared;
-
-	sandbox_reap(sandbox_close(sandbox));
-	sandbox->shared = shared;
+	*out = (struct sandbox)SANDBOX_NONE;
+	out->shared = shared;
+	inherited_note(shared);
 	identity_alone(&shared->plan.id);
-	return fork_janitor(sandbox, shared, failure);
+}
+
+static int start_refused(const struct sandbox *sandbox, struct failure *failure)
+{
+	*failure = sandbox->refused;
+	advise(failure);
+	return failure->error ? -failure->error : -EPERM;
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
-	int error = sandbox->shared->plan.bwrap.program
-			    ? prepare_bwrap(sandbox, failure)
-			    : 0;
+	int error = 0;
 
-	if (!error)
-		error = order(sandbox, MESSAGE_GO);
+	if (sandbox->shared->plan.bwrap.program)
+		error = launch_janitor(sandbox, failure);
+	else if (sandbox->refused.text[0])
+		return start_refused(sandbox, failure);
 	/* PID 1 has work that does not wait for the janitor's. */
 	sandbox_order(sandbox, MESSAGE_GO);
+	if (!error && sandbox->init)
+		error = launch_beside(sandbox, failure);
+	if (!error)
+		error = order(sandbox, MESSAGE_GO);
 	if (!error)
 		error = take_listeners(sandbox, failure);
+	if (!error)
+		error = launch_end(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");
 	reach_open(&sandbox->reach, sandbox->control);
@@ -281,6 +264,7 @@ int sandbox_read(struct sandbox *sandbox, struct message *message)
 		*message = (struct message){ .kind = MESSAGE_FAILED };
 		(void)janitor_failure(sandbox, &message->failure);
 	}
+	sandbox->alone = message->alone;
 	message->failure.text[sizeof(message->failure.text) - 1] = '\0';
 	if (message->kind == MESSAGE_FAILED)
 		advise(&message->failure);
@@ -304,10 +288,31 @@ static void await_janitor(const struct sandbox *sandbox)
 		;
 }
 
-pid_t sandbox_close(struct sandbox *sandbox)
+static void reap(pid_t pid)
 {
-	pid_t janitor = sandbox->pid;
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
 
+/*
+ * Also where the janitor was killed.
+ * Return: PID 1, where that is not waited for.
+ */
+static pid_t end_init(const struct sandbox *sandbox)
+{
+	if (!sandbox->init || sandbox->alone)
+		return sandbox->init;
+	kill(sandbox->init, SIGKILL);
+	/* Returns when everything inside is dead. */
+	reap(sandbox->init);
+	return 0;
+}
+
+struct leaving sandbox_close(struct sandbox *sandbox)
+{
+	struct leaving leaving = { 0 };
+
+	(void)launch_end(sandbox, NULL);
 	sandbox_finish(sandbox);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
@@ -315,15 +320,17 @@ pid_t sandbox_close(struct sandbox *sandbox)
 		await_janitor(sandbox);
 		close(sandbox->janitor);
 	}
+	leaving.janitor = sandbox->pid;
+	leaving.init = end_init(sandbox);
 	for (size_t i = 0; i < sandbox->listener_count; i++)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);
-	*sandbox = (struct sandbox){ .janitor = -1, .control = -1 };
-	return janitor;
+	*sandbox = (struct sandbox)SANDBOX_NONE;
+	return leaving;
 }
 
-void sandbox_reap(pid_t janitor)
+void sandbox_reap(struct leaving leaving)
 {
-	while (janitor > 0 && waitpid(janitor, NULL, 0) < 0 && errno == EINTR)
-		;
+	reap(leaving.janitor);
+	reap(leaving.init);
 }

@@ -12,13 +12,17 @@
 
 /**
  * struct sandbox - a sandbox as the host process sees it
- * @pid: the janitor, which is the parent of PID 1
+ * @pid: the janitor, once it is known
  * @janitor: owned socket to it
  * @control: owned socket to PID 1, non-blocking once started
+ * @init: PID 1 as our child, or 0
+ * @others: owned until launch_end(): what is theirs
+ * @refused: why there are no namespaces, where they could not be had
  * @shared: borrowed; its plan says what the listeners are
  * @listeners: of each point of the plan; owned until taken (set to -1), and -1
  *	where the machine has no such address
  * @reach: what PID 1 is asked to connect to
+ * @alone: PID 1 has said that nothing else is left inside
  * @finishing: the janitor was told to end it
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
  * @watched: given the socket of the agent that observes, and the read-only tree
@@ -28,10 +32,14 @@ struct sandbox {
 	pid_t pid;
 	int janitor;
 	int control;
+	pid_t init;
+	struct janitor_sockets others;
+	struct failure refused;
 	struct shared *shared;
 	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
 	struct reach reach;
+	bool alone;
 	bool finishing;
 	void (*led)(void *context, int error);
 	void *led_context;
@@ -39,17 +47,34 @@ struct sandbox {
 	void *watch_context;
 };
 
+/* Initializer: there is none. */
+#define SANDBOX_NONE                                                          \
+	{                                                                     \
+		.janitor = -1, .control = -1, .others = JANITOR_SOCKETS_NONE, \
+	}
+
 /**
- * sandbox_prepare() - fork janitor and PID 1, which build the namespaces
+ * sandbox_prepare() - make PID 1, which builds the sandbox, and janitor
  *
  * Called first thing: a small process forks fast, and the policy is loaded
  * while namespaces and the parts of the root that no policy changes are built.
  * @shared: its plan is filled with the identity, and says already whether there
  *	are to be namespaces; must outlive the sandbox
- * Return: 0, or -errno with @failure filled and everything undone.
+ * Return: 0, or -errno with @failure filled and everything undone. That
+ * namespaces are refused says only sandbox_start(): a plan may need none.
  */
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure);
+
+/**
+ * sandbox_prepare_bwrap() - prepare one that bubblewrap will make
+ *
+ * It makes namespaces by itself, and may where we must not; sandbox_start()
+ * forks a janitor that starts it.
+ * @shared: new, and apart; its plan has the identity, which is reduced to what
+ *	bubblewrap maps
+ */
+void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan
@@ -94,14 +119,24 @@ int sandbox_read(struct sandbox *sandbox, struct message *message);
 void sandbox_finish(struct sandbox *sandbox);
 
 /**
+ * struct leaving - processes that have nothing left to do but to end
+ *
+ * Their ids, or 0. It takes the kernel a good part of a short run.
+ */
+struct leaving {
+	pid_t janitor;
+	pid_t init;
+};
+
+/**
  * sandbox_close() - end everything inside, wait until it is gone, and remove
  * what was made on the host
  *
- * Return: the janitor, which is still on its way out, for sandbox_reap(); or 0.
+ * Return: for sandbox_reap().
  */
-pid_t sandbox_close(struct sandbox *sandbox);
+struct leaving sandbox_close(struct sandbox *sandbox);
 
-/** sandbox_reap() - wait for a janitor that has nothing left to do, or for 0 */
-void sandbox_reap(pid_t janitor);
+/** sandbox_reap() - wait for them */
+void sandbox_reap(struct leaving leaving);
 
 #endif

@@ -36,6 +36,7 @@ struct confinement setup_first(const struct shared *shared)
 		.caller = &shared->caller,
 		.ruleset = -1,
 		.masks = -1,
+		.state = -1,
 		.led = LED_NOT,
 		.watch = -1,
 		.agent = -1,
@@ -61,6 +62,15 @@ void setup_close(const struct plan *plan, const int *own, size_t count)
 	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
 		keep[count++] = plan->keep_fds[i];
 	sys_close_all_but(3, keep, count);
+}
+
+int setup_tell(int to, enum message_kind kind, int fd)
+{
+	struct message message = { .kind = kind };
+	int error = sys_send(to, &message, sizeof(message), &fd, fd >= 0);
+
+	/* Reset: it went away without reading what we had sent before. */
+	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
 }
 
 int setup_await(int from, enum message_kind kind, int *fd,
@@ -224,14 +234,15 @@ int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
 	return error ? error : mounts_own(mounts, plan, failure);
 }
 
-int setup_hold(const struct plan *plan, struct failure *failure)
+int setup_hold(const struct plan *plan, int *state, struct failure *failure)
 {
-	int fd = plan->state ? state_hold(plan->state, false) : 0;
-
-	return fd < 0 ? failure_set(failure, -fd,
-				    "cannot hold the state file %s",
-				    plan->state)
-		      : 0;
+	if (!plan->state)
+		return 0;
+	*state = state_hold(plan->state, false);
+	return *state < 0 ? failure_set(failure, -*state,
+					"cannot hold the state file %s",
+					plan->state)
+			  : 0;
 }
 
 static int build_root(struct mounts *mounts, const struct plan *plan,
@@ -264,7 +275,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 				   made ? plan->bwrap.state : -1 },
 		    5);
 	if (!error && !made)
-		error = setup_hold(plan, failure);
+		error = setup_hold(plan, &confinement->state, failure);
 	if (!error)
 		error = redirect(&plan->redirect, &confinement->led, failure);
 	if (!error)

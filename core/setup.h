@@ -54,6 +54,13 @@ _Noreturn void setup_fail(int control, int error,
 void setup_close(const struct plan *plan, const int *own, size_t count);
 
 /**
+ * setup_tell() - tell PID 1 or the janitor something that it waits for
+ * @fd: goes with it; -1 for none
+ * Return: 0 or -errno; 0 also where it is gone: then it has said why.
+ */
+int setup_tell(int to, enum message_kind kind, int fd);
+
+/**
  * setup_await() - wait for a message of the janitor's or the host's
  * @fd: the descriptor it carries, or -1; NULL where it carries none
  * Return: 0, or -EPROTO with @failure filled; ends the process where the other
@@ -78,8 +85,11 @@ int setup_watch(const struct plan *plan, const struct mounts *mounts,
 int setup_listen(const struct plan *plan, int control, uint16_t *ports,
 		 struct failure *failure);
 
-/** setup_hold() - hold the state file until the process ends */
-int setup_hold(const struct plan *plan, struct failure *failure);
+/**
+ * setup_hold() - hold the state file
+ * @state: its descriptor; left as it is where there is none
+ */
+int setup_hold(const struct plan *plan, int *state, struct failure *failure);
 
 /** setup_enter() - the working directory of the command */
 int setup_enter(const struct plan *plan, struct failure *failure);

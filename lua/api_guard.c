@@ -40,7 +40,7 @@ static int guard_lua_compile(lua_State *L)
 	object = lua_newuserdatauv(L, sizeof(*object), 0);
 	*object = (struct object){ 0 };
 	luaL_setmetatable(L, GUARD);
-	reader.shared = object->shared = shared_new();
+	reader.shared = object->shared = shared_new(false);
 	if (!object->shared)
 		return luaL_error(L, "no memory");
 	plan_read_guard(&reader, 1, &object->table);
@@ -118,7 +118,7 @@ static int sockets_lua_compile(lua_State *L)
 	sockets = lua_newuserdatauv(L, sizeof(*sockets), 0);
 	*sockets = (struct sockets){ 0 };
 	luaL_setmetatable(L, SOCKETS);
-	reader.shared = sockets->shared = shared_new();
+	reader.shared = sockets->shared = shared_new(false);
 	if (!sockets->shared)
 		return luaL_error(L, "no memory");
 	plan_read_sockets(&reader, 1, &sockets->table);

@@ -29,17 +29,26 @@ struct object {
 };
 
 /* What was forked before there was a Lua state, until begin() takes it. */
-static struct object early = { .sandbox = { .janitor = -1, .control = -1 } };
+static struct object early = { .sandbox = SANDBOX_NONE };
 static struct failure early_failure;
 
-static int prepare(struct object *object, bool bare, struct failure *failure)
+static int share(struct object *object, bool apart, struct failure *failure)
 {
-	object->shared = shared_new();
+	object->shared = shared_new(apart);
 	if (!object->shared)
 		return failure_set(failure, ENOMEM,
 				   "no memory to share with the sandbox; is "
 				   "there a limit (ulimit -v)?");
 	object->shared->caller = host_caller;
+	return 0;
+}
+
+static int prepare(struct object *object, bool bare, struct failure *failure)
+{
+	int error = share(object, false, failure);
+
+	if (error)
+		return error;
 	object->shared->plan.bare = bare;
 	/* Signals are held back from here on, so that none is lost. */
 	supervise_block();
@@ -52,16 +61,16 @@ void host_fork(void)
 }
 
 /* Of the sandbox that was closed last; its end takes as long as a fork. */
-static pid_t leaving;
+static struct leaving leaving;
 
 static void end(struct sandbox *sandbox)
 {
-	pid_t janitor = sandbox_close(sandbox);
+	struct leaving now = sandbox_close(sandbox);
 
-	if (!janitor)
+	if (!now.janitor && !now.init)
 		return;
 	sandbox_reap(leaving);
-	leaving = janitor;
+	leaving = now;
 }
 
 void host_join(void)
@@ -84,8 +93,7 @@ static int begin_bare(lua_State *L)
 	struct object *object = lua_newuserdatauv(L, sizeof(*object), 0);
 	struct failure failure = { 0 };
 
-	*object =
-		(struct object){ .sandbox = { .janitor = -1, .control = -1 } };
+	*object = (struct object){ .sandbox = SANDBOX_NONE };
 	questions_init(&object->questions);
 	luaL_setmetatable(L, SANDBOX);
 	if (!prepare(object, true, &failure))
@@ -174,15 +182,37 @@ static int sandbox_lua_identity(lua_State *L)
 	return push_identity(L, &object->shared->plan.id);
 }
 
+/* What was prepared, at first, is not for bubblewrap. */
+static int prepare_bwrap(struct object *object, struct failure *failure)
+{
+	struct identity id = object->shared->plan.id;
+	int error;
+
+	sandbox_reap(sandbox_close(&object->sandbox));
+	shared_free(object->shared);
+	error = share(object, true, failure);
+	if (error)
+		return error;
+	object->shared->plan.id = id;
+	sandbox_prepare_bwrap(object->shared, &object->sandbox);
+	return 0;
+}
+
 /* sandbox:start(plan) -> true | nil, message, are namespaces refused here? */
 static int sandbox_lua_start(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	struct failure failure = { 0 };
+	int error = 0;
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	plan_read(L, 2, object->shared);
-	if (sandbox_start(&object->sandbox, &failure)) {
+	if (lua_getfield(L, 2, "bwrap") != LUA_TNIL)
+		error = prepare_bwrap(object, &failure);
+	if (!error) {
+		plan_read(L, 2, object->shared);
+		error = sandbox_start(&object->sandbox, &failure);
+	}
+	if (error) {
 		lua_pushnil(L);
 		lua_pushstring(L, failure.text);
 		lua_pushboolean(L, failure.unavailable);
@@ -342,7 +372,7 @@ static int sandbox_lua_close(lua_State *L)
  */
 static int sandbox_lua_filter(lua_State *L)
 {
-	struct plan_reader r = { .L = L, .shared = shared_new() };
+	struct plan_reader r = { .L = L, .shared = shared_new(false) };
 	struct failure failure = { 0 };
 	struct sock_fprog program = { 0 };
 	struct seccomp_rule *rules;

@@ -71,12 +71,15 @@ def sleeper(word):
 
 
 def children(pid):
-    """Pids of what a process's first thread started; none where it is gone."""
+    """Pids of what a process has started, its first thread's first; none where it is gone."""
+    found = []
     try:
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
-            return [int(word) for word in file.read().split()]
+        for task in sorted(os.listdir("/proc/%d/task" % pid), key=int):
+            with open("/proc/%d/task/%s/children" % (pid, task)) as file:
+                found += [int(word) for word in file.read().split()]
     except OSError:
-        return []
+        pass
+    return found
 
 
 def state(pid):

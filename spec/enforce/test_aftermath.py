@@ -243,8 +243,9 @@ class Killed(Running):
         run = self.popen("sh", "-c", script, policy=policy, **more)
         self.assertTrue(until(lambda: os.path.exists(self.path("w/a/ready"))), "does not start")
         self.assertIn(".bashrc", os.listdir(self.w))
-        janitor = children(run.pid)[0]
-        return run, {"host": run.pid, "janitor": janitor, "PID 1": children(janitor)[0]}
+        self.assertTrue(until(lambda: len(children(run.pid)) == 2), "there is no janitor")
+        init, janitor = children(run.pid)
+        return run, {"host": run.pid, "janitor": janitor, "PID 1": init}
 
     def states(self):
         folder = self.path("home/.local/state/srt-lua")
