@@ -24,7 +24,7 @@ struct run {
 	int open_handles;
 	int error;
 	bool over;
-	struct launch_message *end;
+	struct spawn_message *end;
 };
 
 static void signal_set(sigset_t *set)
@@ -78,7 +78,7 @@ static void stop_with_command(struct run *run)
 static void on_message(uv_poll_t *poll, int status, int events)
 {
 	struct run *run = poll->data;
-	struct launch_message message;
+	struct spawn_message message;
 	ssize_t size;
 
 	(void)status;
@@ -92,9 +92,9 @@ static void on_message(uv_poll_t *poll, int status, int events)
 			if (run->command)
 				(void)kill(run->command, SIGKILL);
 			finish(run, -EPIPE);
-		} else if (message.kind == LAUNCH_STARTED) {
+		} else if (message.kind == SPAWN_STARTED) {
 			run->command = message.value;
-		} else if (message.kind == LAUNCH_STOPPED) {
+		} else if (message.kind == SPAWN_STOPPED) {
 			stop_with_command(run);
 		} else {
 			*run->end = message;
@@ -130,7 +130,7 @@ static int begin(struct run *run)
 		     : uv_poll_start(&run->poll, UV_READABLE, on_message);
 }
 
-int run_wait(uv_loop_t *loop, int socket, struct launch_message *end)
+int run_wait(uv_loop_t *loop, int socket, struct spawn_message *end)
 {
 	struct run run = { .loop = loop, .socket = socket, .end = end };
 	sigset_t set;

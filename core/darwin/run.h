@@ -5,7 +5,7 @@
 
 #include <uv.h>
 
-#include "core/darwin/launch.h"
+#include "core/darwin/spawn.h"
 
 /** run_signals - which are handed on; ends with 0 */
 extern const int run_signals[];
@@ -19,10 +19,10 @@ void run_hold(void);
  * When the command stops, this process stops too, so that the user's shell
  * sees the job stopped.
  * @loop: other handles on it (the proxy) are served meanwhile
- * @socket: of launch_start()
- * @end: LAUNCH_NOT_RUN or LAUNCH_ENDED; untouched by a failure
+ * @socket: of spawn_start()
+ * @end: SPAWN_NOT_RUN or SPAWN_ENDED; untouched by a failure
  * Return: 0 or -errno, -EPIPE where the process in between was killed.
  */
-int run_wait(uv_loop_t *loop, int socket, struct launch_message *end);
+int run_wait(uv_loop_t *loop, int socket, struct spawn_message *end);
 
 #endif

@@ -25,8 +25,8 @@
 #include <uv.h>
 
 #include "core/caller.h"
-#include "core/darwin/launch.h"
 #include "core/darwin/run.h"
+#include "core/darwin/spawn.h"
 #include "core/questions.h"
 #include "core/util.h"
 #include "lua/api.h"
@@ -139,11 +139,11 @@ static int failed(lua_State *L, int error, const char *what)
 	return 4;
 }
 
-static int push_end(lua_State *L, const struct launch_message *end)
+static int push_end(lua_State *L, const struct spawn_message *end)
 {
 	int status = end->value;
 
-	if (end->kind == LAUNCH_NOT_RUN)
+	if (end->kind == SPAWN_NOT_RUN)
 		return failed(L, -status,
 			      SRT_SANDBOX_EXEC " can't be executed");
 	if (WIFSIGNALED(status)) {
@@ -161,24 +161,24 @@ static int push_end(lua_State *L, const struct launch_message *end)
 static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
-	struct launch_message end = { .kind = LAUNCH_ENDED };
-	struct launch launch = { .caller = &host_caller };
+	struct spawn_message end = { .kind = SPAWN_ENDED };
+	struct spawn spawn = { .caller = &host_caller };
 	int keep[KEEP_MAX], error;
 
 	lua_getiuservalue(L, 1, 1);
 	luaL_checktype(L, -1, LUA_TTABLE);
-	launch.argv = words_of(L, "exec");
-	luaL_argcheck(L, launch.argv[0], 1, "nothing to execute");
-	launch.envp = words_of(L, "env");
-	launch.keep_count = keep_of(L, keep);
-	launch.keep = keep;
+	spawn.argv = words_of(L, "exec");
+	luaL_argcheck(L, spawn.argv[0], 1, "nothing to execute");
+	spawn.envp = words_of(L, "env");
+	spawn.keep_count = keep_of(L, keep);
+	spawn.keep = keep;
 	run_hold();
-	object->socket = launch_start(&launch, &object->pid);
+	object->socket = spawn_start(&spawn, &object->pid);
 	if (object->socket < 0) {
 		object->pid = 0;
 		return failed(L, object->socket, "cannot run the command");
 	}
-	caller_let_go(keep, launch.keep_count);
+	caller_let_go(keep, spawn.keep_count);
 	lua_gc(L, LUA_GCRESTART);
 	error = run_wait(uv_default_loop(), object->socket, &end);
 	return error ? failed(L, error,
@@ -218,7 +218,7 @@ static int sandbox_lua_reader(lua_State *L)
 	int fd;
 
 	api_argv(L, 1, argv, ARRAY_SIZE(argv) - 1);
-	fd = launch_reader((char *const *)argv, &host_caller, &pid);
+	fd = spawn_reader((char *const *)argv, &host_caller, &pid);
 	if (fd < 0)
 		return api_fail(L, -fd);
 	lua_pushinteger(L, fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command of a run, and the process between it and the host process. */
-#include "core/darwin/launch.h"
+#include "core/darwin/spawn.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -57,49 +57,49 @@ static int highest_descriptor(void)
 }
 
 /* Nothing but what is named stays open beyond exec. */
-static void close_at_exec(const struct launch *launch, int most)
+static void close_at_exec(const struct spawn *spawn, int most)
 {
 	for (int fd = STDERR_FILENO + 1; fd <= most; fd++)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-	for (size_t i = 0; i < launch->keep_count; i++)
-		(void)fcntl(launch->keep[i], F_SETFD, 0);
+	for (size_t i = 0; i < spawn->keep_count; i++)
+		(void)fcntl(spawn->keep[i], F_SETFD, 0);
 }
 
 /* Becomes the command, or writes errno to @report. */
-__attribute__((noreturn)) static void become(const struct launch *launch,
+__attribute__((noreturn)) static void become(const struct spawn *spawn,
 					     int most, int report)
 {
 	int error;
 
-	close_at_exec(launch, most);
-	caller_restore(launch->caller);
-	sigprocmask(SIG_SETMASK, &launch->caller->mask, NULL);
-	execve(launch->argv[0], launch->argv, launch->envp);
+	close_at_exec(spawn, most);
+	caller_restore(spawn->caller);
+	sigprocmask(SIG_SETMASK, &spawn->caller->mask, NULL);
+	execve(spawn->argv[0], spawn->argv, spawn->envp);
 	error = errno;
 	(void)!write(report, &error, sizeof(error));
 	_exit(127);
 }
 
-static void tell(int socket, enum launch_kind kind, int value)
+static void tell(int socket, enum spawn_kind kind, int value)
 {
-	const struct launch_message message = { kind, value };
+	const struct spawn_message message = { kind, value };
 
 	(void)!write(socket, &message, sizeof(message));
 }
 
 /* Return: the command, or 0 where it does not run, which was told. */
-static pid_t start_command(const struct launch *launch, int most, int socket)
+static pid_t start_command(const struct spawn *spawn, int most, int socket)
 {
 	int report[2], error = 0;
 	pid_t pid;
 
 	if (pipe2(report, O_CLOEXEC)) {
-		tell(socket, LAUNCH_NOT_RUN, errno);
+		tell(socket, SPAWN_NOT_RUN, errno);
 		return 0;
 	}
 	pid = fork();
 	if (pid == 0)
-		become(launch, most, report[1]);
+		become(spawn, most, report[1]);
 	if (pid < 0)
 		error = errno;
 	close(report[1]);
@@ -109,7 +109,7 @@ static pid_t start_command(const struct launch *launch, int most, int socket)
 	close(report[0]);
 	if (!error)
 		return pid;
-	tell(socket, LAUNCH_NOT_RUN, error);
+	tell(socket, SPAWN_NOT_RUN, error);
 	if (pid > 0)
 		(void)waitpid(pid, NULL, 0);
 	return 0;
@@ -140,10 +140,10 @@ static bool look_at_command(pid_t command, int socket)
 	child_changed = 0;
 	while (waitpid(command, &status, WNOHANG | WUNTRACED) == command) {
 		if (!WIFSTOPPED(status)) {
-			tell(socket, LAUNCH_ENDED, status);
+			tell(socket, SPAWN_ENDED, status);
 			return true;
 		}
-		tell(socket, LAUNCH_STOPPED, 0);
+		tell(socket, SPAWN_STOPPED, 0);
 	}
 	return false;
 }
@@ -206,23 +206,23 @@ static void let_go(int socket, int most)
 			close(fd);
 }
 
-__attribute__((noreturn)) static void stand_in(const struct launch *launch,
+__attribute__((noreturn)) static void stand_in(const struct spawn *spawn,
 					       int most, int socket)
 {
 	sigset_t open;
 	pid_t command;
 
 	take_signals(&open);
-	command = start_command(launch, most, socket);
+	command = start_command(spawn, most, socket);
 	if (command) {
-		tell(socket, LAUNCH_STARTED, command);
+		tell(socket, SPAWN_STARTED, command);
 		let_go(socket, most);
 		watch_over(command, socket, &open);
 	}
 	_exit(0);
 }
 
-int launch_start(const struct launch *launch, pid_t *pid)
+int spawn_start(const struct spawn *spawn, pid_t *pid)
 {
 	owned_fd int ours = -1, theirs = -1;
 	int pair[2], most = highest_descriptor();
@@ -240,16 +240,16 @@ int launch_start(const struct launch *launch, pid_t *pid)
 	if (*pid == 0) {
 		/* End of file must reach it when the host process dies. */
 		close(ours);
-		stand_in(launch, most, theirs);
+		stand_in(spawn, most, theirs);
 	}
 	return steal_fd(&ours);
 }
 
-int launch_reader(char *const *argv, const struct caller *caller, pid_t *pid)
+int spawn_reader(char *const *argv, const struct caller *caller, pid_t *pid)
 {
-	const struct launch launch = { .argv = argv,
-				       .envp = environ,
-				       .caller = caller };
+	const struct spawn spawn = { .argv = argv,
+				     .envp = environ,
+				     .caller = caller };
 	owned_fd int from = -1, to = -1;
 	int pair[2], null, most = highest_descriptor();
 
@@ -267,7 +267,7 @@ int launch_reader(char *const *argv, const struct caller *caller, pid_t *pid)
 		    dup2(null, STDERR_FILENO) < 0 ||
 		    dup2(to, STDOUT_FILENO) < 0)
 			_exit(127);
-		become(&launch, most, null);
+		become(&spawn, most, null);
 	}
 	return steal_fd(&from);
 }
