@@ -2,11 +2,15 @@
 /* Where connections were on their way to that the agent made to the proxy. */
 #include "core/origins.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW };
 enum { PORTS = 65536, V4_AT = 12 /* within a mapped address */ };
 
 /* @there: written last, read first */
@@ -28,6 +32,47 @@ struct origins *origins_new(void)
 		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return origins == MAP_FAILED ? NULL : origins;
+}
+
+static struct origins *map(int fd)
+{
+	struct origins *origins =
+		mmap(NULL, sizeof(*origins), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     fd, 0);
+
+	return origins == MAP_FAILED ? NULL : origins;
+}
+
+struct origins *origins_shared(int *fd)
+{
+	struct origins *origins = NULL;
+
+	*fd = memfd_create("srt-lua", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* Nobody who has it can have others read beyond its end. */
+	if (*fd >= 0 && ftruncate(*fd, sizeof(*origins)) == 0 &&
+	    fcntl(*fd, F_ADD_SEALS, SEALS) == 0)
+		origins = map(*fd);
+	if (!origins && *fd >= 0) {
+		close(*fd);
+		*fd = -1;
+	}
+	return origins;
+}
+
+struct origins *origins_map(int fd)
+{
+	struct stat st;
+
+	if (fcntl(fd, F_GET_SEALS) != SEALS || fstat(fd, &st) ||
+	    st.st_size != sizeof(struct origins))
+		return NULL;
+	return map(fd);
+}
+
+void origins_free(struct origins *origins)
+{
+	if (origins)
+		(void)munmap(origins, sizeof(*origins));
 }
 
 static uint16_t port_of(const struct sockaddr *name)

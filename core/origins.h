@@ -22,6 +22,16 @@ struct origins;
 struct origins *origins_new(void);
 
 /**
+ * origins_shared() - the same, for a process that is no child as well
+ * @fd: a file that it can map, owned by the caller; -1 on failure
+ * origins_map() - what another process has, of such a file; else NULL
+ * origins_free() - take a mapping away; may be NULL
+ */
+struct origins *origins_shared(int *fd);
+struct origins *origins_map(int fd);
+void origins_free(struct origins *origins);
+
+/**
  * origins_put() - note where a socket is to go
  * @local: its name, with a port; an address of IPv6 that holds one of IPv4, and
  *	a socket that may have either, are what @to says

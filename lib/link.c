@@ -15,8 +15,6 @@ enum {
 	PIECE = 65536,
 	LINE_MAX_BYTES = 64 << 20,
 	SAID_MAX = 16 << 20, /* the session reads no longer lines */
-	REASON_MAX = 1000,
-	CHOICES_MAX = 256,
 };
 
 int fail(struct srtlua_error *error, int code, const char *format, ...)
@@ -158,62 +156,6 @@ const char *link_line(struct srtlua_session *session)
 	return session->line;
 }
 
-static const char *text_of(const json_t *message, const char *key)
-{
-	const char *text = json_string_value(json_object_get(message, key));
-
-	return text ? text : "";
-}
-
-/* The words with a blank between. */
-static void join(const json_t *words, char *out, size_t size)
-{
-	size_t used = 0;
-
-	*out = '\0';
-	for (size_t i = 0; i < json_array_size(words) && used < size; i++) {
-		const char *word = json_string_value(json_array_get(words, i));
-
-		used += (size_t)snprintf(out + used, size - used, "%s%s",
-					 i ? " " : "", word ? word : "");
-	}
-}
-
-/* In the reader: nothing else is read until it is answered. */
-static void ask(struct srtlua_session *session, const json_t *message)
-{
-	const json_t *words = json_object_get(message, "choices");
-	char reason[REASON_MAX] = "", choices[CHOICES_MAX];
-	struct srtlua_question question = {
-		.host = text_of(message, "host"),
-		.port = (unsigned int)json_integer_value(
-			json_object_get(message, "port")),
-		.protocol = text_of(message, "protocol"),
-		.id = text_of(message, "commandId"),
-		.command = text_of(message, "command"),
-		.text = text_of(message, "text"),
-		.choices = choices,
-	};
-	const char *choice;
-	int answer;
-
-	join(words, choices, sizeof(choices));
-	answer = session->ask ? session->ask(session->context, &question,
-					     reason, sizeof(reason))
-			      : 0;
-	choice = answer > 0 ? json_string_value(
-				      json_array_get(words, (size_t)answer - 1))
-			    : NULL;
-	reason[sizeof(reason) - 1] = '\0';
-	(void)link_say(
-		session,
-		json_pack("{s:s,s:I,s:b,s:s*,s:s*}", "op", "answer", "n",
-			  json_integer_value(json_object_get(message, "n")),
-			  "allow", answer == 1 || choice, "choice", choice,
-			  "reason", *reason ? reason : NULL),
-		NULL);
-}
-
 /* @message is taken over: it is the waiting thread's alone, or nobody's. */
 static void take(struct srtlua_session *session, json_t *message)
 {
@@ -222,8 +164,7 @@ static void take(struct srtlua_session *session, json_t *message)
 	struct waiting *one;
 
 	if (!strcmp(text_of(message, "event"), "ask")) {
-		ask(session, message);
-		json_decref(message);
+		questions_take(session, message);
 		return;
 	}
 	pthread_mutex_lock(&session->lock);

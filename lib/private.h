@@ -18,6 +18,13 @@ struct waiting {
 	json_t *answer; /* NULL: not yet */
 };
 
+/** struct asked - a question that waits for srtlua_dispatch() */
+struct asked {
+	STAILQ_ENTRY(asked) link;
+	json_t *message; /* owned */
+	double until;	 /* whoever asks waits so long, by CLOCK_MONOTONIC */
+};
+
 struct srtlua_session {
 	int fd;
 	pid_t pid;
@@ -26,12 +33,15 @@ struct srtlua_session {
 	srtlua_ask *ask;
 	bool policy_asks;
 	void *context;
+	int event; /* is there one in @asked? -1: the reader calls @ask */
 	pthread_t reader;
 	bool reads; /* is there a reader to be joined? */
 	pthread_mutex_t sending;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
 	LIST_HEAD(waiting_list, waiting) waiting;
+	STAILQ_HEAD(asked_list, asked) asked;
+	size_t asked_count;
 	uint64_t seq;
 	bool gone;
 	char *line; /* owned, the reader's: what has come */
@@ -69,6 +79,18 @@ const char *link_line(struct srtlua_session *session);
  */
 int link_call(struct srtlua_session *session, json_t *message, json_t **answer,
 	      struct srtlua_error *error);
+
+/** text_of() - a string in a message; "" where it has none */
+const char *text_of(const json_t *message, const char *key);
+
+/**
+ * questions_take() - a question has come; in the reader
+ * @message: taken over
+ */
+void questions_take(struct srtlua_session *session, json_t *message);
+
+/** questions_drop() - free those that wait; when there is no reader any more */
+void questions_drop(struct srtlua_session *session);
 
 /**
  * link_usable() - may this thread use the session?

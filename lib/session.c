@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -170,7 +171,7 @@ static struct srtlua_session *session_new(const struct srtlua_options *options)
 
 	if (!session)
 		return NULL;
-	session->fd = -1;
+	session->fd = session->event = -1;
 	session->owner = getpid();
 	session->ask = options->ask;
 	session->policy_asks = options->policy_asks != 0;
@@ -179,6 +180,7 @@ static struct srtlua_session *session_new(const struct srtlua_options *options)
 	pthread_mutex_init(&session->lock, NULL);
 	pthread_cond_init(&session->changed, NULL);
 	LIST_INIT(&session->waiting);
+	STAILQ_INIT(&session->asked);
 	return session;
 }
 
@@ -200,7 +202,13 @@ static int open_session(struct srtlua_session **out, json_t *policy,
 		return fail(error, SRTLUA_SYSTEM,
 			    "out of memory, or a text that is not UTF-8");
 	}
-	number = -make_pair(pair);
+	number = 0;
+	if (options.ask && options.dispatched) {
+		session->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		number = session->event < 0 ? errno : 0;
+	}
+	if (!number)
+		number = -make_pair(pair);
 	if (!number) {
 		session->fd = pair[0];
 		number = start(session, pair[1], &options);
@@ -293,12 +301,18 @@ void srtlua_close(struct srtlua_session *session)
 	if (why) {
 		/* What its owner goes on to use stays; in a child that is but
 		 * a copy. */
-		if (session->owner != getpid())
+		if (session->owner != getpid()) {
 			close(session->fd);
+			if (session->event >= 0)
+				close(session->event);
+		}
 		return;
 	}
 	if (session->fd >= 0)
 		link_stop(session);
+	questions_drop(session);
+	if (session->event >= 0)
+		close(session->event);
 	if (session->pid > 0)
 		wait_or_kill(session->pid);
 	pthread_cond_destroy(&session->changed);

@@ -10,6 +10,8 @@
  * Threads: a session may be used by any number of threads at once, and each
  * has a thread of its own here, which calls the ask callback. In the callback
  * no function of its session may be called: they answer SRTLUA_USAGE.
+ * With struct srtlua_options's dispatched set, srtlua_dispatch() calls it in
+ * the caller's thread instead, and it may call all but srtlua_close().
  * srtlua_close() must be the last call. Different sessions share nothing. In a
  * child of fork(2) sessions can't be used: SRTLUA_USAGE; to close one there, or
  * in the callback, leaves it as it is.
@@ -81,6 +83,7 @@ struct srtlua_options {
 	const char *violations; /* file, as of srt-lua run --violations */
 	int log;	 /* descriptor for its warnings, 0 for none; borrowed */
 	int policy_asks; /* not 0: ask is called for srt.ask, too */
+	int dispatched;	 /* not 0: ask is called by srtlua_dispatch() alone */
 };
 
 /**
@@ -104,6 +107,19 @@ int srtlua_open_json(struct srtlua_session **out, const char *text,
  * @session: may be NULL
  */
 void srtlua_close(struct srtlua_session *session);
+
+/**
+ * srtlua_descriptor() - readable while questions wait for srtlua_dispatch();
+ * for poll(2), not to be read. -1: the session has no such questions
+ */
+int srtlua_descriptor(const struct srtlua_session *session);
+
+/**
+ * srtlua_dispatch() - call ask, in this thread, for each question that waits
+ * @asked: NULL, or filled with how many there were
+ */
+int srtlua_dispatch(struct srtlua_session *session, size_t *asked,
+		    struct srtlua_error *error);
 
 /** srtlua_socket() - where it listens, for srt-lua exec; the session's */
 const char *srtlua_socket(const struct srtlua_session *session);

@@ -713,8 +713,8 @@ static int read_login(lua_State *L, int index, struct proxy *proxy)
 }
 
 /*
- * new{decide=, checkAddress=, refused=|nil, log=|nil, limits=|nil,
- * strip=|nil, login=|nil} -> proxy | nil, message
+ * new{decide=, checkAddress=, addressCode=|nil, refused=|nil, log=|nil,
+ * limits=|nil, strip=|nil, login=|nil} -> proxy | nil, message
  */
 static int proxy_lua_new(lua_State *L)
 {
@@ -730,6 +730,10 @@ static int proxy_lua_new(lua_State *L)
 	luaL_argcheck(L, has_hook(L, 1, "decide"), 1, "decide is missing");
 	luaL_argcheck(L, has_hook(L, 1, "checkAddress"), 1,
 		      "checkAddress is missing");
+	/* The table keeps it, and is kept. */
+	if (lua_getfield(L, 1, "addressCode") == LUA_TSTRING)
+		hooks.address_code = lua_tostring(L, -1);
+	lua_pop(L, 1);
 	if (has_hook(L, 1, "refused"))
 		hooks.refused = on_refused;
 	if (has_hook(L, 1, "log"))

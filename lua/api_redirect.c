@@ -14,6 +14,7 @@
 
 /* Of the registry: from the address of a struct resolving to its userdata */
 #define RESOLVING "srt.resolving"
+#define ORIGINS "srt.origins"
 
 /*
  * struct resolving - userdata, the proxy keeps it; its values are refuse and,
@@ -183,22 +184,51 @@ static int redirect_lua_lead(lua_State *L)
 	return 0;
 }
 
+/* @context: struct origins, or NULL */
 static bool on_admit(void *context, const struct sockaddr *peer)
 {
-	const struct sandbox *sandbox = context;
-	struct origins *origins = sandbox->shared->plan.redirect.origins;
 	struct sockaddr_storage to;
 
-	return origins && origins_take(origins, peer, &to);
+	return context && origins_take(context, peer, &to);
 }
 
-/* admit(sandbox, proxy): only clients that the sandbox's agent connected */
+static int origins_gc(lua_State *L)
+{
+	struct origins **origins = luaL_checkudata(L, 1, ORIGINS);
+
+	origins_free(*origins);
+	*origins = NULL;
+	return 0;
+}
+
+/*
+ * admit(sandbox, proxy) -> true | nil, message: only clients that the sandbox's
+ * agent connected. Of another process's there is a descriptor instead, of its
+ * sandbox:origins().
+ */
 static int redirect_lua_admit(lua_State *L)
 {
-	struct sandbox *sandbox = api_sandbox(L, 1);
+	struct proxy *proxy = api_proxy(L, 2);
+	struct origins **mapped;
 
-	proxy_admit(api_proxy(L, 2), on_admit, sandbox);
-	return 0;
+	if (!lua_isinteger(L, 1)) {
+		proxy_admit(proxy, on_admit,
+			    api_sandbox(L, 1)->shared->plan.redirect.origins);
+		return api_done(L, 0);
+	}
+	mapped = lua_newuserdatauv(L, sizeof(*mapped), 0);
+	*mapped = NULL;
+	if (luaL_newmetatable(L, ORIGINS)) {
+		lua_pushcfunction(L, origins_gc);
+		lua_setfield(L, -2, "__gc");
+	}
+	lua_setmetatable(L, -2);
+	*mapped = origins_map((int)lua_tointeger(L, 1));
+	if (!*mapped)
+		return api_fail(L, EINVAL);
+	api_proxy_keep(L, 2, -1);
+	proxy_admit(proxy, on_admit, *mapped);
+	return api_done(L, 0);
 }
 
 /* streams(proxy, fd) -> true | nil, message: DNS by TCP */

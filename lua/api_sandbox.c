@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <uv.h>
 
+#include "core/origins.h"
 #include "core/plan.h"
 #include "core/sandbox.h"
 #include "core/seccomp.h"
@@ -26,10 +27,11 @@ struct object {
 	struct sandbox sandbox;
 	struct shared *shared;
 	struct questions questions;
+	int origins; /* the file that its plan's are in, or -1 */
 };
 
 /* What was forked before there was a Lua state, until begin() takes it. */
-static struct object early = { .sandbox = SANDBOX_NONE };
+static struct object early = { .sandbox = SANDBOX_NONE, .origins = -1 };
 static struct failure early_failure;
 
 static int share(struct object *object, bool apart, struct failure *failure)
@@ -50,6 +52,12 @@ static int prepare(struct object *object, bool bare, struct failure *failure)
 	if (error)
 		return error;
 	object->shared->plan.bare = bare;
+	if (bare) {
+		/* Whose proxy serves it has to know its connections. */
+		origins_free(object->shared->plan.redirect.origins);
+		object->shared->plan.redirect.origins =
+			origins_shared(&object->origins);
+	}
 	/* Signals are held back from here on, so that none is lost. */
 	supervise_block();
 	return sandbox_prepare(object->shared, &object->sandbox, failure);
@@ -93,7 +101,7 @@ static int begin_bare(lua_State *L)
 	struct object *object = lua_newuserdatauv(L, sizeof(*object), 0);
 	struct failure failure = { 0 };
 
-	*object = (struct object){ .sandbox = SANDBOX_NONE };
+	*object = (struct object){ .sandbox = SANDBOX_NONE, .origins = -1 };
 	questions_init(&object->questions);
 	luaL_setmetatable(L, SANDBOX);
 	if (!prepare(object, true, &failure))
@@ -363,7 +371,21 @@ static int sandbox_lua_close(lua_State *L)
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 
 	end(&object->sandbox);
+	if (object->origins >= 0)
+		close(object->origins);
+	object->origins = -1;
 	return 0;
+}
+
+/* s:origins() -> a descriptor for redirect.admit() in another process | nil */
+static int sandbox_lua_origins(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	if (object->origins < 0)
+		return 0;
+	lua_pushinteger(L, object->origins);
+	return 1;
 }
 
 /*
@@ -409,6 +431,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
 		{ "listeners", sandbox_lua_listeners },
+		{ "origins", sandbox_lua_origins },
 		{ "run", sandbox_lua_run },
 		{ "signal", sandbox_lua_signal },
 		{ "pid", sandbox_lua_pid },

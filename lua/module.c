@@ -2,35 +2,35 @@
 /*
  * require "srtlua", for the Lua of other programs: lib/srtlua.h as a table. It
  * is no part of srt-lua. docs/c-api.md has its functions.
- *
- * Without the ask callback, which would come from another thread: a policy's
- * decideConnect is Lua as well.
  */
 #include <lauxlib.h>
 #include <lua.h>
-#include <stdlib.h>
 
-#include "lib/srtlua.h"
+#include "lua/module.h"
 
-#define SESSION "srtlua.session"
 #define MEMORY "srtlua.memory"
 
 enum { WORDS_MAX = 65536 };
 
-/* How failures are returned: nil, message. */
-static int failed(lua_State *L, const struct srtlua_error *error)
+int module_failed(lua_State *L, const struct srtlua_error *error)
 {
 	lua_pushnil(L);
 	lua_pushstring(L, error->text);
 	return 2;
 }
 
-static struct srtlua_session *check_session(lua_State *L)
+struct srtlua_session *module_session(lua_State *L)
 {
-	struct srtlua_session **object = luaL_checkudata(L, 1, SESSION);
+	struct object *object = luaL_checkudata(L, 1, SESSION);
 
-	luaL_argcheck(L, *object, 1, "the session is closed");
-	return *object;
+	luaL_argcheck(L, object->session, 1, "the session is closed");
+	return object->session;
+}
+
+void module_text(lua_State *L, const char *name, const char *text)
+{
+	lua_pushstring(L, text);
+	lua_setfield(L, -2, name);
 }
 
 /* A field that stays in the table at @index, which keeps it; or NULL. */
@@ -72,34 +72,68 @@ static const char *const *list_field(lua_State *L, int index, const char *name)
 	return words;
 }
 
-/* open{file=|lua=|json=, program=, cwd=, violations=} -> session | nil, why */
+/* How a policy is given: file, lua or json, at @text. */
+typedef int opener(struct srtlua_session **out, const char *text,
+		   const struct srtlua_options *options,
+		   struct srtlua_error *error);
+
+static opener *opener_of(lua_State *L, const char **text)
+{
+	static const struct {
+		const char *name;
+		opener *open;
+	} ways[] = { { "file", srtlua_open_file },
+		     { "lua", srtlua_open_lua },
+		     { "json", srtlua_open_json } };
+	opener *found = NULL;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		const char *given = field(L, 1, ways[i].name);
+
+		luaL_argcheck(L, !given || !found, 1,
+			      "one of file, lua and json");
+		if (given) {
+			found = ways[i].open;
+			*text = given;
+		}
+	}
+	luaL_argcheck(L, found, 1, "one of file, lua and json");
+	return found;
+}
+
+/*
+ * open{file=|lua=|json=, program=, cwd=, violations=, ask=, policyAsks=}
+ * -> session | nil, why
+ */
 static int module_open(lua_State *L)
 {
 	struct srtlua_options options = { .size = sizeof(options) };
-	const char *file, *text, *json;
-	struct srtlua_session **object;
 	struct srtlua_error error;
-	int code;
+	struct object *object;
+	const char *text = NULL;
+	opener *open;
 
 	luaL_checktype(L, 1, LUA_TTABLE);
-	file = field(L, 1, "file");
-	text = field(L, 1, "lua");
-	json = field(L, 1, "json");
-	luaL_argcheck(L, !file + !text + !json == 2, 1,
-		      "one of file, lua and json");
+	open = opener_of(L, &text);
 	options.program = field(L, 1, "program");
 	options.cwd = field(L, 1, "cwd");
 	options.violations = field(L, 1, "violations");
-	object = lua_newuserdatauv(L, sizeof(struct srtlua_session *), 0);
-	*object = NULL;
+	lua_getfield(L, 1, "policyAsks");
+	options.policy_asks = lua_toboolean(L, -1);
+	object = lua_newuserdatauv(L, sizeof(*object), 1);
+	*object = (struct object){ 0 };
 	luaL_setmetatable(L, SESSION);
-	if (file)
-		code = srtlua_open_file(object, file, &options, &error);
-	else if (text)
-		code = srtlua_open_lua(object, text, &options, &error);
-	else
-		code = srtlua_open_json(object, json, &options, &error);
-	return code ? failed(L, &error) : 1;
+	if (lua_getfield(L, 1, "ask") != LUA_TNIL) {
+		luaL_argcheck(L, lua_isfunction(L, -1), 1,
+			      "ask has to be a function");
+		options.ask = module_ask;
+		options.context = object;
+		options.dispatched = 1;
+	}
+	lua_setiuservalue(L, -2, 1);
+	return open(&object->session, text, &options, &error)
+		       ? module_failed(L, &error)
+		       : 1;
 }
 
 /* The command that the table at 2 describes. */
@@ -127,25 +161,19 @@ static void *new_memory(lua_State *L)
 	return memory;
 }
 
-static void set_text(lua_State *L, const char *name, const char *text)
-{
-	lua_pushstring(L, text);
-	lua_setfield(L, -2, name);
-}
-
 /* s:wrap(command) -> {id=, shell=, argv=} | nil, why */
 static int session_wrap(lua_State *L)
 {
-	struct srtlua_session *session = check_session(L);
+	struct srtlua_session *session = module_session(L);
 	struct srtlua_command command = command_of(L);
 	struct srtlua_wrapped **wrapped = new_memory(L);
 	struct srtlua_error error;
 
 	if (srtlua_wrap(session, &command, wrapped, &error))
-		return failed(L, &error);
+		return module_failed(L, &error);
 	lua_createtable(L, 0, 3);
-	set_text(L, "id", (*wrapped)->id);
-	set_text(L, "shell", (*wrapped)->shell);
+	module_text(L, "id", (*wrapped)->id);
+	module_text(L, "shell", (*wrapped)->shell);
 	lua_createtable(L, (int)(*wrapped)->argc, 0);
 	for (size_t i = 0; i < (*wrapped)->argc; i++) {
 		lua_pushstring(L, (*wrapped)->argv[i]);
@@ -158,15 +186,18 @@ static int session_wrap(lua_State *L)
 /* s:run(command) -> status | nil, why: with the caller's streams */
 static int session_run(lua_State *L)
 {
-	struct srtlua_session *session = check_session(L);
+	struct srtlua_session *session = module_session(L);
 	struct srtlua_command command = command_of(L);
 	struct srtlua_error error;
 	pid_t pid;
 	int status;
 
-	if (srtlua_spawn(session, &command, NULL, &pid, NULL, &error) ||
-	    srtlua_wait(pid, &status, &error))
-		return failed(L, &error);
+	if (srtlua_spawn(session, &command, NULL, &pid, NULL, &error))
+		return module_failed(L, &error);
+	if (srtlua_descriptor(session) >= 0)
+		module_ask_meanwhile(L, session, pid);
+	if (srtlua_wait(pid, &status, &error))
+		return module_failed(L, &error);
 	lua_pushinteger(L, status);
 	return 1;
 }
@@ -178,29 +209,29 @@ static void push_violation(lua_State *L, const struct srtlua_violation *v)
 	lua_setfield(L, -2, "time");
 	lua_pushinteger(L, (lua_Integer)v->count);
 	lua_setfield(L, -2, "count");
-	set_text(L, "kind", v->kind);
-	set_text(L, "target", v->target);
-	set_text(L, "rule", v->rule);
-	set_text(L, "reason", v->reason);
-	set_text(L, "origin", v->origin);
-	set_text(L, "advice", v->advice);
-	set_text(L, "command", v->command);
-	set_text(L, "id", v->id);
-	set_text(L, "program", v->program);
-	set_text(L, "line", v->line);
+	module_text(L, "kind", v->kind);
+	module_text(L, "target", v->target);
+	module_text(L, "rule", v->rule);
+	module_text(L, "reason", v->reason);
+	module_text(L, "origin", v->origin);
+	module_text(L, "advice", v->advice);
+	module_text(L, "command", v->command);
+	module_text(L, "id", v->id);
+	module_text(L, "program", v->program);
+	module_text(L, "line", v->line);
 }
 
 /* s:violations([id[, text]]) -> list | nil, why */
 static int session_violations(lua_State *L)
 {
-	struct srtlua_session *session = check_session(L);
+	struct srtlua_session *session = module_session(L);
 	const char *id = luaL_optstring(L, 2, NULL);
 	const char *text = luaL_optstring(L, 3, NULL);
 	struct srtlua_violations **found = new_memory(L);
 	struct srtlua_error error;
 
 	if (srtlua_violations(session, id, text, found, &error))
-		return failed(L, &error);
+		return module_failed(L, &error);
 	lua_createtable(L, (int)(*found)->count, 0);
 	for (size_t i = 0; i < (*found)->count; i++) {
 		push_violation(L, &(*found)->list[i]);
@@ -212,14 +243,14 @@ static int session_violations(lua_State *L)
 /* s:annotate(id, stderr) -> text | nil, why */
 static int session_annotate(lua_State *L)
 {
-	struct srtlua_session *session = check_session(L);
+	struct srtlua_session *session = module_session(L);
 	const char *id = luaL_checkstring(L, 2);
 	const char *text = luaL_checkstring(L, 3);
 	struct srtlua_error error;
 	char **out = new_memory(L);
 
 	if (srtlua_annotate(session, id, text, out, &error))
-		return failed(L, &error);
+		return module_failed(L, &error);
 	lua_pushstring(L, *out);
 	return 1;
 }
@@ -227,7 +258,7 @@ static int session_annotate(lua_State *L)
 /* s:update(json) or s:update(nil[, file]) -> true | nil, why */
 static int session_update(lua_State *L)
 {
-	struct srtlua_session *session = check_session(L);
+	struct srtlua_session *session = module_session(L);
 	const char *json = luaL_optstring(L, 2, NULL);
 	const char *file = luaL_optstring(L, 3, NULL);
 	struct srtlua_error error;
@@ -235,7 +266,7 @@ static int session_update(lua_State *L)
 			: srtlua_update_file(session, file, NULL, &error);
 
 	if (code)
-		return failed(L, &error);
+		return module_failed(L, &error);
 	lua_pushboolean(L, 1);
 	return 1;
 }
@@ -245,18 +276,21 @@ static int session_reset(lua_State *L)
 {
 	struct srtlua_error error;
 
-	if (srtlua_reset(check_session(L), &error))
-		return failed(L, &error);
+	if (srtlua_reset(module_session(L), &error))
+		return module_failed(L, &error);
 	lua_pushboolean(L, 1);
 	return 1;
 }
 
 static int session_close(lua_State *L)
 {
-	struct srtlua_session **object = luaL_checkudata(L, 1, SESSION);
+	struct object *object = luaL_checkudata(L, 1, SESSION);
 
-	srtlua_close(*object);
-	*object = NULL;
+	if (object->asking)
+		return luaL_error(L,
+				  "its ask callback may not close a session");
+	srtlua_close(object->session);
+	object->session = NULL;
 	return 0;
 }
 
@@ -276,6 +310,7 @@ int luaopen_srtlua(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "wrap", session_wrap },
 		{ "run", session_run },
+		{ "dispatch", module_dispatch },
 		{ "violations", session_violations },
 		{ "annotate", session_annotate },
 		{ "update", session_update },

@@ -94,9 +94,10 @@ void dial_fail(struct dial *dial, unsigned int status, int error,
 
 static void dial_refuse(struct dial *dial)
 {
+	const char *code = dial->proxy->hooks.address_code;
 	const struct dial_result result = {
 		.status = 403,
-		.code = "blocked-by-policy",
+		.code = code ? code : "blocked-by-policy",
 		.text = dial->refused,
 	};
 

@@ -172,6 +172,8 @@ struct proxy_verdict {
  *	(numeric text)? NULL for yes, else the reason; called for each
  *	resolved address, the address that passed is the one that is dialled.
  *	The text is borrowed until the next call.
+ * @address_code: X-Proxy-Error where it refused every address, a token that
+ *	outlives the proxy; NULL: "blocked-by-policy"
  * @refused: the policy kept from an allowed destination: what it resolved to
  *	("address"), or a tunnel that nobody can read ("tunnel"); or the TLS
  *	handshake failed, since the client did not take our certificate, say
@@ -181,8 +183,7 @@ struct proxy_verdict {
  * @log: one readable line for --debug; NULL when nobody listens
  *
  * Refusals of the proxy's own carry X-Proxy-Error: bad-request (the client's
- * bytes), bad-verdict (the hook's), upstream-failure, or blocked-by-policy
- * where @check_address refused every address.
+ * bytes), bad-verdict (the hook's), upstream-failure, or @address_code.
  */
 struct proxy_hooks {
 	void *context;
@@ -192,6 +193,7 @@ struct proxy_hooks {
 	void (*forget)(void *context, int token);
 	const char *(*check_address)(void *context, const char *host,
 				     uint16_t port, const char *address);
+	const char *address_code;
 	void (*refused)(void *context, const char *what, const char *host,
 			uint16_t port, const char *reason);
 	void (*log)(void *context, const char *line);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of tools/compare-peer that are one command each: what is inherited, what is seen inside, how it ends."""
+import json
 import re
 
 # The variables that clients use, by who has which: values without what each run chooses anew.
@@ -115,10 +116,20 @@ COMMANDS = {
         "setup": "echo 1 >cfg", "settings": {"filesystem": {"allowWrite": ["$W/cfg"]}}}),
     "times": "python3 -c 'import time; t=time.time(); time.sleep(0.1); print(time.time()>t)'; cat /proc/uptime >/dev/null; "
              "echo $?",
-    "io_uring, bpf, keys": "probe iouring bpf keyctl userfaultfd perf",
+    # io_uring, bpf, userfaultfd, perf_event_open
+    "io_uring, bpf, keys": "probe call 425 call 426 call 427 call 321 call 323 call 298 keyctl",
     "chmod and chown": "touch f; chmod 4755 f; echo $?; chown 12:12 f; echo $?; setfattr -n user.a -v 1 f; echo $?; chattr +i "
                        "f; echo $?",
     "mknod": "mknod n p; echo $?; mknod c c 1 3; echo $?",
+    "terminal": ("test -t 0; echo $?; test -t 1; echo $?; stty size; echo >/dev/tty; echo $?", {"terminal": True}),
+    "terminal, keys pushed": ("python3 -c 'import fcntl,termios\nfcntl.ioctl(0, termios.TIOCSTI, b\"x\")' 2>&1 | tail -1",
+                              {"terminal": True}),
+    "folder of another user": ("touch f; echo $?", {"setup": "chown 65123 . || true"}),
+    "java": "printf 'class G { public static void main(String[] a) throws Exception { System.out.println(((java.net."
+            "HttpURLConnection) new java.net.URL(\"http://no.test/\").openConnection()).getResponseCode()); } }' >G.java; "
+            "java G.java",
+    "zsh": "zsh -c 'cat <<<x'; echo $?",
+    "node fetch": "node -e \"fetch('http://no.test/').then(r => console.log(r.status)).catch(e => console.log(e.cause.code))\"",
 }
 
 # The words as they are, without -c.
@@ -138,6 +149,9 @@ def command_rows():
         yield {"name": "command, " + name, "command": command, **more}
     for name, words in WORDS.items():
         yield {"name": "words, " + name, "words": words}
+    yield {"name": "options, settings in the home directory", "options": ["-d"], "command": "cat ~/sec; echo $?; touch f; echo $?",
+           "setup": "echo k >~/sec; echo '%s' >~/.srt-settings.json" % json.dumps({
+               **VALID, "filesystem": {**VALID["filesystem"], "denyRead": ["~/sec"]}})}
     for name, options in (("--debug", ["--debug"]), ("no settings", [])):
         yield {"name": "options, " + name, "words": ["echo", "ran"], "options": options or ["-s", "$D/none"]}
 
@@ -197,7 +211,6 @@ def settings_rows():
     for label, keys in (("network", NETWORK), ("filesystem", FILES)):
         for part in keys:
             yield {"name": "settings, %s %s" % (label, ascii(part)), "command": "echo ran", "settings": {label: part}}
-    import json
     for part in TOP:
         yield {"name": "settings, %s" % part, "command": "echo ran", "settings": json.dumps({**VALID, **part})}
     for text in TEXTS:
@@ -232,6 +245,8 @@ FIELD = {
     denyRead=["~/.ssh"]),
     "R11": field("cat secret.txt; echo $?", "echo s >secret.txt", allowRead=["."], denyRead=["secret.txt"]),
     "R13": field("pwd | sed s,.*/,,; ls; echo $?", "mkdir a", cwd="/a", denyRead=[".."]),
+    "R13, /tmp": field("pwd | sed s,.*/,,; curl -s -m 5 http://no.test/ -o /dev/null -w '%{http_code}'", denyRead=["/tmp"]),
+    "R32": {**field("/bin/touch x; echo ran"), "env": {"PATH": "/nonexistent"}},
     "R17": field("git init -q n; echo $?; git clone -q src c; echo $?; git -C src checkout -q -b x; git -C src push -q -u "
                  "origin x; echo $?; "
                  "echo x >src/.git/hooks/pre-commit; echo $?; git -C src branch --unset-upstream; echo $?",
@@ -245,6 +260,35 @@ FIELD = {
     "R58": field("rm -rf .git; echo $?; git log --oneline | wc -l; ls -A",
     "git init -q .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m i"),
 }
+
+
+# How the table of files says what our probe is to try: an operation, the words that it takes, what they become.
+SPACES = {"user": "0x10000000", "mnt": "0x20000", "net": "0x40000000", "pid": "0x20000000", "uts": "0x4000000",
+          "ipc": "0x8000000", "plain": "0"}
+# Families, types and protocols: Unix, IPv4 and 6, ICMP, netlink (route, audit, uevent), packet, vsock, alg, bluetooth,
+# xdp, tipc, can, key, MPTCP, SCTP, qipcrtr, rds, smc.
+SOCKETS = ("1 1 0", "1 2 0", "2 1 0", "2 2 0", "2 3 1", "2 2 1", "10 1 0", "16 3 0", "16 3 9", "16 3 15", "17 3 0", "40 1 0",
+           "38 5 0", "31 3 0", "44 3 0", "30 1 0", "29 3 1", "15 3 2", "2 1 262", "2 1 132", "42 2 0", "21 5 0", "43 1 0")
+TRIES = {"read": (1, "show %s"), "ls": (1, "show %s"), "stat": (1, "stat %s"), "unshare": (1, "unshare %s"),
+         "clone": (1, "clone %s"), "pivot": (0, "pivot ."), "fsopen": (0, "call 430"), "opentree": (0, "call 428"),
+         "mountbind": (2, "bindmount %s %s"), "ptrace_child": (0, ""), "kill0": (1, "kill %s 0"),
+         "iouring": (0, "call 425 call 426 call 427"), "socketpair": (0, "socketpair 1"), "clone3": (0, "clone3"),
+         "sockets": (0, " ".join("socket " + words for words in SOCKETS))}
+TWO = ("rename", "exchange", "link", "symlink")
+
+
+def probed(command):
+    """A command of the table, for our probe."""
+    def words(match):
+        given, out = match[1].split(), []
+        while given:
+            name = given.pop(0)
+            count, text = TRIES.get(name) or ((2, name + " %s %s") if name in TWO else (1, name + " %s"))
+            taken = [SPACES.get(word, word) for word in given[:count]]
+            given = given[count:]
+            out.append(text % tuple(taken))
+        return "probe " + " ".join(out) + " "
+    return re.sub(r"\bprobe ((?:(?!;|\||&&|\n).)*)", words, command)
 
 
 def field_rows():

@@ -63,8 +63,8 @@ def socks(pieces):
     s, got = socket.create_connection(("127.0.0.1", 1080), 5), b""
     try:
         for i, piece in enumerate(pieces):
-            if piece == "LOGIN":
-                s.sendall(b"\5\2\0\2")
+            if piece.startswith("LOGIN"):
+                s.sendall(b"\5\1\2" if piece == "LOGIN ALONE" else b"\5\2\0\2")
                 if s.recv(2) == b"\5\2":
                     s.sendall(b"\1%c%s%c%s" % (len(user), user.encode(), len(password), password.encode())); s.recv(2)
                 continue
@@ -75,6 +75,21 @@ def socks(pieces):
         got += b"<reset>" if isinstance(e, ConnectionError) else b"<open>"
     s.close()
     return got.decode("latin-1")
+def slow(pieces):
+    s, got, start = socket.create_connection(("127.0.0.1", 3128 if pieces[0] == "http" else 1080), 5), b"", time.time()
+    s.settimeout(1)
+    for piece in pieces[1:]:
+        s.sendall(re.sub(r"(^\S+ \S+ HTTP/\d\.\d\r\n)", lambda m: m[1] + login, piece).encode("latin-1"))
+    how = "open after 80 s"
+    while time.time() < start + 80:
+        try:
+            if not (chunk := s.recv(65536)): raise ConnectionError
+            got += chunk
+        except TimeoutError: pass
+        except OSError:
+            how = "closed after %d s" % (time.time() - start)
+            break
+    return how + "|" + got.decode("latin-1")
 def tls(pieces):
     import ssl
     options, got = json.loads(pieces[0]), b""
@@ -141,7 +156,7 @@ def talk(both, kind, scripts, made=None, more=None, env=None):
         network = {"allowedDomains": names + ["nosuch.invalid"], "deniedDomains": [ADDRESS + ":1", "denied.example.com",
             "*:22"],
                    "deniedDomainReasons": {"denied.example.com": "Use the mirror instead", "*:22": "SSH is blocked; use https"},
-                   **(more or {})}
+                   **(more(server.port) if callable(more) else more or {})}
         row = {"settings": {"network": network}, "command": "/usr/bin/python3 -c %s %s" % (shlex.quote(CLIENT), kind),
             "stdin": text, "timeout": 280, "env": env or {}}
         for side in both:
@@ -188,6 +203,8 @@ def socks(both):
                "port 0": four + "0000", "not listed": named("not.allowed.test", "01bb")}
     rows = {"socks, " + name: ["LOGIN", target, payload] for name, target in targets.items()}
     rows["socks, reason without login"] = ["050100", named("github.com", "0016")]
+    rows["socks, login alone offered"] = ["LOGIN ALONE", four + "PORT", payload]
+    rows["socks, BIND without login"] = ["050100", named("localhost", command="02")]
     rows["socks, GSSAPI only"] = ["050101"]
     rows["socks, version 4"] = ["0401PORT7f00000200"]
     rows["socks, no method"] = ["0500"]

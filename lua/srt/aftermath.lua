@@ -20,8 +20,23 @@ Found.__index = Found
 
 function Found:say(line) self.lines[#self.lines + 1] = line end
 
--- Renames; false where it is only to be told.
+-- The folder by which a path was looked at, if it was shared when the run began: everybody makes files there (/tmp).
+local function shared(self, path)
+  local top
+  for _, base in ipairs(self.record.bases) do
+    if paths.below(path, base.path) and (not top or #base.path > #top.path) then top = base end
+  end
+  return top and top.shared and top.path or nil
+end
+
+-- Renames; false where it is only to be told. What is new in a shared folder is mostly somebody else's.
 function Found:aside(path, why)
+  local top = shared(self, path)
+  if top then
+    local others = self.others[top] or { count = 0, path = path, why = why }
+    self.others[top], others.count = others, others.count + 1
+    return false
+  end
   if self.telling then
     self:say(("%s was made while the command ran: %s"):format(path, why))
     return false
@@ -127,6 +142,10 @@ local function inspect(self)
   names(self)
   repositories(self)
   for i = #opened, 1, -1 do tidy.open(opened[i].path, opened[i].mode) end
+  for top, others in pairs(self.others) do
+    self:say(("names that make the host run code are new in %s, %d of them, one is %s: %s; they are left: everybody "
+      .. "makes files there"):format(top, others.count, others.path, others.why))
+  end
 end
 
 ---Cleans up after a run whose state file has been claimed.
@@ -135,7 +154,7 @@ end
 ---@return string[] lines what there is to tell
 ---@return table[] denied what was put aside, for the store of violations
 function aftermath.finish(record, rules)
-  local self = setmetatable({ record = record, lines = {}, denied = {}, pointers = {} }, Found)
+  local self = setmetatable({ record = record, lines = {}, denied = {}, pointers = {}, others = {} }, Found)
   for i = #record.places, 1, -1 do
     if places.is(record.places[i]) then tidy.place(record.places[i]) end
   end

@@ -44,14 +44,14 @@ local function planted(entry, resolved, ctx, roots)
   end
 end
 
-function Rules:note(entry, text, warn)
-  self.notes[#self.notes + 1] = { entry = entry, text = text, warn = warn }
+function Rules:note(entry, text, warn, absent)
+  self.notes[#self.notes + 1] = { entry = entry, text = text, warn = warn, absent = absent }
 end
 
 local function add_allow(rules, list, entry, ctx, roots)
   local resolved = paths.resolve(entry.path)
   if not resolved.real then
-    return rules:note(entry, "does not exist, so it allows nothing")
+    return rules:note(entry, "does not exist, so it allows nothing", false, true)
   end
   local link = planted(entry, resolved, ctx, roots)
   if link then

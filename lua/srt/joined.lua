@@ -64,23 +64,38 @@ local function report_to(self, server, request)
   return reporter
 end
 
+-- By which backend; or nil, why not, and whether srt-lua exec is to try it without namespaces.
+local function backend_for(server, request)
+  local wanted, profile = server.version.backend, server.version.loaded.profile
+  if not request.bare then
+    if wanted ~= "landlock" then return wanted end
+    return nil, "the policy wants landlock", true
+  elseif wanted == "landlock" or (profile.backend == "auto" and profile.weaker) then
+    return "landlock"
+  end
+  return nil, require("srt.backend").refused(profile, server.facts.features, request.why or "no namespaces")
+end
+
 ---What a command that joins is started with.
 ---@param server table of srt.session_server
 ---@param client table its connection
 ---@param request table that srt-lua exec has sent
 ---@return table|nil command
 ---@return table|string answer for srt-lua exec; or the message
+---@return boolean? bare it may join again with a sandbox without namespaces
 function joined.new(server, client, request)
   local known = request.lists and server:registered(request.id)
   if request.lists and not (known and known.more) then
     return nil, ("the lists of hosts of %s are forgotten, it has to be wrapped again"):format(request.id or "no id")
   end
+  local name, reason, bare = backend_for(server, request)
+  if not name then return nil, reason, bare end
   local view, message = view_of(server, request)
   if not view then return nil, message end
   local planning = require("srt.planning")
   local plan
   plan, message = planning.plan({ command = request.argv, keep = request.keep, publish = request.publish,
-    infos = request.infos }, view, server.version.backend, request.identity)
+    infos = request.infos }, view, name, request.identity)
   if not plan then return nil, message end
   local self = setmetatable({ id = request.id, loaded = view, plan = plan, listeners = {}, asks = server.questions,
     client = client }, Joined)
@@ -92,7 +107,18 @@ function joined.new(server, client, request)
   self.proxy, self.live = require("srt.serve").open(view, nil, self.say, false, self.reporter)
   if not self.proxy then return nil, self.live end
   return self, { plan = plan, state = require("srt.state").encode(planning.record(view, plan, self.reporter)),
-    folders = view.folders }
+    folders = view.folders, weaker = view.profile.backend == "auto" and view.profile.weaker,
+    told = require("srt.backend").told(plan, request.why),
+    cure = require("srt.backend").refused(view.profile, server.facts.features, "") }
+end
+
+---Where its proxy listens on the host's loopback, where anybody could knock: whom to let in.
+---@param fd integer of sandbox:origins() of srt-lua exec; not taken over
+---@return string|nil problem
+function Joined:admit(fd)
+  local ok, why = require("srt.c.redirect").admit(fd, self.proxy)
+  self.admits = ok
+  return not ok and "its connections can't be known: " .. why or nil
 end
 
 ---Serves what PID 1 of the command's sandbox listens at.
@@ -102,7 +128,7 @@ end
 ---@return string|nil problem
 function Joined:listen(message, fds, lead)
   self.lead = lead
-  local free = not self.listens
+  local free = not self.listens and (self.admits or self.plan.backend ~= "landlock")
   for _, at in ipairs(message.which) do
     free = free and math.type(at) == "integer" and self.plan.listen[at] ~= nil and not self.listeners[at]
     if free then self.listeners[at] = -1 end

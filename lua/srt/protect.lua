@@ -149,6 +149,9 @@ function protect.covers(list, path, home)
   return false
 end
 
+-- Sticky, and everybody may write.
+local SHARED = tonumber("1002", 8)
+
 -- The folders that count: each allowed root, the working directory and its parents, the home directory.
 local function bases_of(self, ctx)
   local rules, roots, bases, seen = self.rules, {}, {}, {}
@@ -156,7 +159,8 @@ local function bases_of(self, ctx)
   local function add(list, path, depth)
     if seen[path] or own(path) then return end
     seen[path] = true
-    list[#list + 1] = { path = path, depth = depth }
+    local st = sys.lstat(path)
+    list[#list + 1] = { path = path, depth = depth, shared = st ~= nil and st.mode & SHARED == SHARED }
   end
   for path in pairs(rules.allowWrite) do
     if rules.types[path] == "dir" and rules:at(path).write then add(roots, path, self.depth) end

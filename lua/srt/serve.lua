@@ -68,6 +68,7 @@ function serve.open(loaded, sandbox, say, asSrt, reporter, login)
       if learner and not refused then learner:dialled(host, port, address) end
       return refused
     end,
+    addressCode = asSrt and "blocked-by-sandbox-runtime" or nil, -- srt's own, which programs may look for
     refused = function(...) reporter:add(require("srt.denials").refused(...)) end,
     log = say and function(line)
       if not tells_verdict(line) then say(line) end

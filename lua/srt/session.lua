@@ -89,7 +89,8 @@ local function problem(file, message)
 end
 
 -- Notes of the decisions that a user should see at every run, and the rest.
-local function sort_notes(profile, rules)
+-- lenient: settings of srt, which are for all folders that they are used in, and name what only some have
+local function sort_notes(profile, rules, lenient)
   for _, glob in ipairs(profile.filesystem.globs) do
     if glob.idle then rules:note(glob, "matches nothing that exists, so it allows nothing") end
   end
@@ -100,7 +101,8 @@ local function sort_notes(profile, rules)
     local name = entry.glob and ("%s (%s)"):format(entry.given, entry.path) or entry.given
     local text = ("%s: %s %s"):format(where(entry.origin), name, note.text)
     local allows, preset = key:find("allow", 1, true), entry.origin and entry.origin.preset
-    local severity = (note.warn or allows and not preset) and "warning" or "note"
+    local told = allows and not preset and not (lenient and note.absent)
+    local severity = (note.warn or told) and "warning" or "note"
     -- Ready-made policies list what other machines have; that this one lacks it is told by check where it allows.
     if severity == "warning" or allows or not preset then profile.linter:here(severity, entry.origin, text) end
   end
@@ -200,7 +202,7 @@ local function load(facts, path, options)
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))
   end
-  sort_notes(profile, rules)
+  sort_notes(profile, rules, options.given and options.given.lenient)
   loaded.rules = rules
   if learner then learner:settle(loaded, facts, options.tempDir) end
   return loaded

@@ -204,14 +204,23 @@ function ops.join(server, client)
   elseif not joined.near(request.ns) then
     return client:refuse("the session sees another tree or other users: it was started in another namespace")
   end
-  local command, answer = joined.new(server, client, request)
-  if not command then return client:refuse(answer) end
+  local command, answer, bare = joined.new(server, client, request)
+  if not command then return client:answer { ok = false, error = answer, bare = bare } end
   client.command = command
   local fd, message = channel.memory(pack.encode(answer))
   if not fd then return client:refuse("the plan can't be handed over: " .. message) end
   local ok = client.channel:send('{"ok":true}\n', { fd })
   tidy.close(fd)
   if not ok then server:drop(client) end
+end
+
+function ops.origins(server, client)
+  local fds = client.command and client:take_fds(1)
+  local problem = not fds and "there is nothing to know its connections by" or client.command:admit(fds[1])
+  if fds then require("srt.c.tidy").close(fds[1]) end
+  if not problem then return end
+  server.tell(problem)
+  server:drop(client)
 end
 
 function ops.listeners(server, client, message)

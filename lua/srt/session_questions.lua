@@ -21,8 +21,9 @@ end
 local function ask_host(self, subject)
   local client = self.client
   if not client then return false, "who would have been asked is gone" end
-  local asked = ask(self, client, self.server.version.loaded.profile.limits.askSeconds * 1000, { host = subject.host,
-    port = subject.port, protocol = subject.protocol, command = subject.command, commandId = subject.commandId })
+  local seconds = self.server.version.loaded.profile.limits.askSeconds
+  local asked = ask(self, client, seconds * 1000, { host = subject.host, port = subject.port, seconds = seconds,
+    protocol = subject.protocol, command = subject.command, commandId = subject.commandId })
   if asked and asked.allow then return true end
   return false, not asked and "there was no answer in time" or asked.reason or "denied without a reason"
 end

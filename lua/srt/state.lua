@@ -123,7 +123,7 @@ function state.encode(record)
   if record.masks then put("masks", record.masks) end
   for _, path in ipairs(record.places) do put("place", path) end
   if record.home then put("home", record.home) end
-  for _, base in ipairs(record.bases) do put("base", base.depth .. ":" .. base.path) end
+  for _, base in ipairs(record.bases) do put("base", (base.shared and "s" or "") .. base.depth .. ":" .. base.path) end
   put("repositories", record.settings.newRepositories)
   if record.settings.allowGitConfig then put("allowGitConfig", "") end
   for _, item in ipairs(record.settings.names) do put("name", item.name) end
@@ -144,8 +144,8 @@ local READERS = {
   place = function(record, value) table.insert(record.places, value) end,
   said = function(record, value) table.insert(record.said, value) end,
   base = function(record, value)
-    local depth, path = value:match("^(%d+):(/.*)$")
-    if path then table.insert(record.bases, { depth = tonumber(depth), path = path }) end
+    local shared, depth, path = value:match("^(s?)(%d+):(/.*)$")
+    if path then table.insert(record.bases, { depth = tonumber(depth), path = path, shared = shared == "s" }) end
   end,
   repositories = function(record, value) record.settings.newRepositories = value end,
   allowGitConfig = function(record) record.settings.allowGitConfig = true end,

@@ -44,7 +44,7 @@ local function add_missing(rules, entry, path)
       .. "this allows nothing; start the server first", true)
   end
   rules.sockets.paths[path] = rules.sockets.paths[path] or entry
-  rules:note(entry, "does not exist yet")
+  rules:note(entry, "does not exist yet", false, true)
 end
 
 local function add_pattern(rules, entry, planted)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What lib/srtlua.h does, for test_library.py: client NAME ORIGIN-PORT */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -266,6 +267,32 @@ static void reports(struct srtlua_session *session, const struct asker *asker)
 	srtlua_free(found);
 }
 
+/* As an event loop does; the callback is called here. */
+static void run_dispatching(struct srtlua_session *session, const char *shell)
+{
+	struct srtlua_command command = { .size = sizeof(command),
+					  .shell = shell,
+					  .id = "P" };
+	struct pollfd ready = { .fd = srtlua_descriptor(session),
+				.events = POLLIN };
+	struct srtlua_error error;
+	size_t count = 0, asked;
+	pid_t pid;
+
+	if (srtlua_spawn(session, &command, NULL, &pid, NULL, &error)) {
+		told("dispatching", -1, &error);
+		return;
+	}
+	while (waitpid(pid, NULL, WNOHANG) == 0) {
+		(void)poll(&ready, 1, 50);
+		if (srtlua_dispatch(session, &asked, &error))
+			told("dispatch", -1, &error);
+		else
+			count += asked;
+	}
+	printf("dispatched %zu, then %d\n", count, poll(&ready, 1, 0));
+}
+
 /* What srt.ask asks comes to the callback, and its answer is the policy's. */
 static void policy_asks(const struct srtlua_options *given)
 {
@@ -279,12 +306,12 @@ static void policy_asks(const struct srtlua_options *given)
 	struct srtlua_session *session;
 	struct srtlua_error error;
 
-	options.policy_asks = 1;
+	options.policy_asks = options.dispatched = 1;
 	if (srtlua_open_lua(&session, policy, &options, &error)) {
 		told("policy asks", -1, &error);
 		return;
 	}
-	(void)run(session, "P", "curl -s -m 9 http://a.test/ >/dev/null");
+	run_dispatching(session, "curl -s -m 9 http://a.test/ >/dev/null");
 	if (!srtlua_violations(session, "P", NULL, &found, NULL)) {
 		printf("%zu: %s\n", found->count,
 		       found->count ? found->list[0].reason : "");
@@ -301,6 +328,7 @@ static void refusals(struct srtlua_session *session)
 	struct srtlua_wrapped *wrapped;
 	struct srtlua_error error;
 
+	told("dispatch", srtlua_dispatch(session, NULL, &error), &error);
 	told("neither", srtlua_wrap(session, &command, &wrapped, &error),
 	     &error);
 	command.argv = argv;

@@ -62,6 +62,27 @@ static long op_list(char **a)
 	return closedir(dir);
 }
 
+/* What is seen there: names in a folder, or how a file begins. */
+static long op_show(char **a)
+{
+	char text[40] = "";
+	struct dirent **names;
+	int count = scandir(a[0], &names, NULL, alphasort);
+	ssize_t size = 0;
+	int fd;
+
+	for (int i = 0; i < count; i++)
+		if (names[i]->d_name[0] != '.')
+			printf(" %s", names[i]->d_name);
+	if (count >= 0 || errno != ENOTDIR)
+		return count;
+	fd = open(a[0], O_RDONLY | O_NONBLOCK);
+	if (fd >= 0)
+		size = read(fd, text, sizeof(text) - 1);
+	printf(" [%s]", text);
+	return size < 0 ? -1 : close_result(fd);
+}
+
 static long op_stat(char **a)
 {
 	struct stat st;
@@ -412,6 +433,7 @@ static const struct {
 } operations[] = {
 	{ "read", 1, op_read },
 	{ "list", 1, op_list },
+	{ "show", 1, op_show },
 	{ "stat", 1, op_stat },
 	{ "write", 1, op_write },
 	{ "wopen", 1, op_wopen },

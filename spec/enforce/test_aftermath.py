@@ -47,7 +47,8 @@ class Names(Aftermath):
     def test_deeper_ones_are_put_aside(self):
         self.write("w/a/known/.envrc", "mine")
         got = self.plant("""mkdir -p a/b/.vscode; echo x > a/.envrc; echo y > a/b/.vscode/tasks.json; ln -s /etc a/.bashrc;
-          echo ok > a/fine; mkdir d; echo x > d/.envrc; chmod 555 d; mkdir -p a/.claude/commands; echo > a/.claude/x""")
+          echo ok > a/fine; mkdir d; echo x > d/.envrc; chmod 555 d; mkdir -p a/.claude/commands; echo > a/.claude/x;
+          chmod 1777 .""")
         for name in ("a/.envrc", "a/b/.vscode", "a/.bashrc", "d/.envrc", "a/.claude/commands"):
             self.assertTrue(os.path.lexists(self.path("w", name + ASIDE)), (name, self.tree()))
             self.assertFalse(os.path.lexists(self.path("w", name)), name)
@@ -56,6 +57,17 @@ class Names(Aftermath):
         self.assertEqual("ok\n", self.read("w/a/fine"))
         self.assertEqual(0o555, os.stat(self.path("w/d")).st_mode & 0o777)
         self.assertEqual("/etc", os.readlink(self.path("w/a/.bashrc" + ASIDE)))
+
+    @as_everyone
+    def test_where_everybody_makes_files(self):
+        """Of a folder like /tmp it is only told: what is new there is mostly others'. Not what the command makes one."""
+        self.sh("mkdir -m 1777 ../shared; mkdir ../shared/mine")
+        got = self.plant("mkdir a; echo x >a/.envrc; cd ../shared/mine; echo x >.envrc; git init -q r; echo x >r/.bashrc",
+                         '{ filesystem = { allowWrite = { ".", "../shared" } } }')
+        self.assertTrue(os.path.exists(self.path("w/a/.envrc" + ASIDE)), got)
+        for name in ("mine/.envrc", "mine/r/.bashrc"):
+            self.assertTrue(os.path.exists(self.path("shared", name)), got)
+        self.assertIn("new in %s, 2 of them, one is %s/mine/" % ((self.path("shared"),) * 2), got.err)
 
     @as_everyone
     def test_is_a_violation(self):

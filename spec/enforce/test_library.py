@@ -19,6 +19,7 @@ no program: 1 srt-lua can't be started: No such file or directory
 none is left: 1
 policy asks: plain\? \(\) of P, host ''
 policy asks: which\? \(once session\) of P, host ''
+dispatched 2, then 0
 1: .*: session
 too long: 2 it is too long: a session reads lines of 16777216 bytes
 too many words: 1 /.*: Argument list too long
@@ -30,6 +31,7 @@ status 9, out /
 from env
 kept <word>
 threads: 0 wrong
+dispatch: 4 the session has no ask callback that is dispatched
 neither: 4 a command has either shell or argv
 bad host: 2 allowedDomains: "a b": .*
 no utf-8: 1 out of memory, or a text that is not UTF-8
@@ -85,6 +87,49 @@ local function how(...) return (select(2, pcall(...)):match("closed")) end
 assert(open:reset() and open:reset())
 print(how(closed.reset, closed), how(closed.wrap, closed, { shell = "x" }), open:run { shell = "exit 3" })"""
 
+# The ask callback comes in Lua's own thread: while it waits for a command, or by dispatch. All but true denies.
+ASKED = """local s, session = require "srtlua"
+local said = { ["a.test"] = false, ["b.test"] = true, ["c.test"] = "yes" }
+session = assert(s.open { policyAsks = true, lua = [[return {
+  limits = { askSeconds = 2 }, network = { decideConnect = function(c)
+    if c.host ~= "p.test" then return srt.pass end
+    return false, srt.ask("which?", { choices = { "once", "session" } })
+  end } }]],
+  ask = function(q)
+    print(q.host, q.port, q.protocol, q.id, q.text, q.choices and table.concat(q.choices, "/"))
+    if q.choices then return "session" end
+    if q.host == "e.test" then print(select(2, pcall(session.close, session)), #session:violations()) error("thrown", 0) end
+    return said[q.host], "a reason"
+  end })
+local function curl(host) return { id = "I", shell = "curl -s -m 9 http://" .. host .. "/ | head -3 >&2" } end
+for _, host in ipairs { "a.test", "b.test", "c.test", "e.test", "p.test" } do session:run(curl(host)) end
+local late = io.popen(session:wrap(curl "a.test").shell .. " 2>&1")
+repeat local count = assert(session:dispatch(9)) until count > 0
+late:close()
+late = io.popen(session:wrap(curl "b.test").shell .. " 2>&1")
+late:read("a")
+print(session:dispatch(), session:dispatch(0.01))
+for _, v in ipairs(session:violations()) do print(v.target, v.reason) end
+print(select(2, s.open { lua = "return {}" }:dispatch()))
+session:close()"""
+
+ANSWERED = """a.test 80 http I  nil
+b.test 80 http I  nil
+c.test 80 http I  nil
+e.test 80 http I  nil
+its ask callback may not close a session 2
+ 0  I which? once/session
+a.test 80 http I  nil
+0 0
+a.test:80 a.test:80 was denied by the ask callback: a reason
+c.test:80 c.test:80 was denied by the ask callback: a reason
+e.test:80 e.test:80 was denied by the ask callback: the ask callback failed: thrown
+p.test:80 p.test:80 was denied by network.decideConnect (policies/given-text.lua:2): session
+a.test:80 a.test:80 was denied by the ask callback: a reason
+b.test:80 b.test:80 was denied by the ask callback: there was no answer in time
+the session has no ask callback that is dispatched
+"""
+
 
 class Library(Running):
     def setUp(self):
@@ -137,6 +182,11 @@ class Library(Running):
         done = subprocess.run(self.as_user(["lua5.4", "-e", CLOSED]), env=self.example_environment(LUA_CPATH=os.path.join(PUBLIC, "?.so")),
                               cwd=self.w, capture_output=True, timeout=60)
         self.assertEqual((0, b"closed\tclosed\t3\n"), (done.returncode, done.stdout), done.stderr)
+
+    def test_asked_in_lua(self):
+        done = subprocess.run(self.as_user(["lua5.4", "-e", ASKED]), env=self.example_environment(
+            LUA_CPATH=os.path.join(PUBLIC, "?.so")), cwd=self.w, capture_output=True, timeout=60)
+        self.assertEqual(ANSWERED, done.stdout.decode().replace("\t", " "), done.stderr)
 
     @unittest.skipUnless(LONG, "it takes ten seconds")
     def test_one_that_does_not_end(self):

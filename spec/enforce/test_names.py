@@ -2,7 +2,7 @@
 """Allowed names and where they lead: the host's own /etc/hosts is one of the test's, in a mount namespace of its own."""
 import os
 
-from lib import Case, as_everyone, main, skip
+from lib import BINARY, Case, as_everyone, main, skip
 from server import ADDRESS, Origin
 from site_ import Site
 
@@ -64,6 +64,11 @@ class Names(OwnHosts):
                 self.assertIn("HTTP/1.1 403 Forbidden", got.out, got)
                 self.assertIn("%s resolved to %s" % (name, kind), got.out)
                 self.assertIn("403 %s resolved to %s" % (name, kind), self.ask("http://%s/" % name, policy, "-p -v").err)
+        # Called as srt it has srt's token.
+        os.symlink(BINARY, self.path("srt"))
+        for words, token in (([self.path("srt"), "-s"], "sandbox-runtime"), ([BINARY, "run"], "policy")):
+            got = self.on_host([*words, self.policy(policy), "--", "curl", "-sD-", "http://meta.example.com/"])
+            self.assertIn(b"X-Proxy-Error: blocked-by-%s\r\n" % token.encode(), got.stdout, got)
 
     @as_everyone
     def test_localhost_by_the_proxy(self):

@@ -160,7 +160,7 @@ class Server(Listening):
         with connection, connection.makefile("rwb") as file:
             try:
                 self.answer(file, connection)
-            except (OSError, ValueError):
+            except (OSError, ValueError, IndexError):
                 pass
 
     def answer(self, file, connection):

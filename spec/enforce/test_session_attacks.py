@@ -8,6 +8,7 @@ import socket
 import time
 
 from lib import BINARY, as_only, main
+from restrict import ALLOW, GIVE, install
 from sessions import POLICY, Sessions
 
 # Tries to be heard; and has others believe that it is a session.
@@ -51,6 +52,10 @@ class Attacks(Sessions):
         inside = self.run_srt(["python3", "-c", INTRUDER[:INTRUDER.rindex("s = socket")]], '{ backend = "landlock", '
                               'network = { allowUnixSockets = { "." } } }')
         self.assertEqual("b''\n", inside.out, repr(inside))
+        # Whoever is under a filter more may be in one, too: exec is told why.
+        done = self.exec("true", name=self.path("w/own.sock"), preexec=lambda: install([(GIVE, 0, 0, ALLOW)]))
+        self.assertEqual(125, done.code, repr(done))
+        self.assertIn("under more filters of system calls", done.err)
 
     @as_only("user")
     def test_what_is_left(self):

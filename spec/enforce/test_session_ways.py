@@ -5,9 +5,20 @@ import socket
 import subprocess
 import threading
 
-from lib import as_everyone, main, need
+from lib import BINARY, CONTAINER, as_everyone, main, need
+from server import ADDRESS, Origin
 from sessions import Sessions
+from test_landlock import knock, listening
 from test_publish import ECHO, free_port, talk
+
+# Gets out; then, given a port, does it get there, and elsewhere by the proxy?
+LOOPBACK = """U=%s; curl -sS -m 20 $U; read port
+curl -s -m 5 --noproxy '*' -o /dev/null -w '%%{http_code} ' http://127.0.0.1:$port/; echo $?
+curl -s -m 9 -o /dev/null -w '%%{http_code}\\n' http://other.test/; exit 6"""
+CONTAINED = """%(srt)s session %(policy)s --socket s.sock >out 2>err & session=$!
+until grep -q session: out; do kill -0 $session || exit 99; sleep 0.05; done
+%(srt)s exec --session $PWD/s.sock -- sh -c 'echo in; touch ../made; exit 5'; code=$?
+kill $session; wait $session; exit $code"""
 
 
 class Ways(Sessions):
@@ -69,10 +80,52 @@ class Ways(Sessions):
             self.assertEqual(b"done\n", out, err)
         self.assertEqual([], [name for name in self.leftovers() if name.endswith((".run", ".masks"))])
         self.assertNotIn("error", self.end(process))
-        for backend, why in (("landlock", "can't be held in a session"), ("seatbelt", "can't be held")):
-            got = self.run_srt(["session", self.policy('{ backend = "%s" }' % backend)])
-            self.assertEqual(125, got.code)
-            self.assertIn(why, got.err)
+        got = self.run_srt(["session", self.policy('{ backend = "seatbelt" }')])
+        self.assertEqual(125, got.code)
+        self.assertIn("can't be held in a session", got.err)
+
+    @as_everyone
+    def test_landlock(self):
+        """Without namespaces proxies listen on the host, each for its command alone, also when the session has died."""
+        with Origin() as origin:
+            process = self.session('{ backend = "landlock", filesystem = { allowWrite = { "." } },\n'
+                                   '  network = { allowedDomains = { "%s:%d" } } }' % (ADDRESS, origin.port))
+            first, second = (self.start(["exec", "--session", self.socket, "--id", name, "-c", LOOPBACK % (
+                "http://%s:%d/mine" % (ADDRESS, origin.port))], stdin=subprocess.PIPE) for name in ("one", "two"))
+            for one in (first, second):
+                self.assertEqual(b"hello from /mine\n", one.stdout.readline())
+            ports = [sorted(listening(one.pid)) for one in (first, second)]
+            self.assertFalse(set(ports[0]) & set(ports[1]) or [] in ports, ports)
+            # Neither another program nor another command gets in.
+            for port in ports[0] + ports[1]:
+                self.assertEqual(b"", knock(port, "GET http://%s:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % (ADDRESS, origin.port)))
+            out, err = second.communicate(b"%d\n" % ports[0][0], timeout=60)
+            self.assertEqual(b"000 7\n403\n", out, err)
+            found = self.line()(op="violations", id="two")["violations"]
+            self.assertIn("other.test:80", [one["target"] for one in found])
+            seen = len(origin.seen)
+            process.kill()
+            process.wait()
+            # The port stays taken, and nothing behind it leads out.
+            with socket.socket() as thief:
+                self.assertRaises(OSError, thief.bind, ("127.0.0.1", ports[0][0]))
+            out, err = first.communicate(b"%d\n" % origin.port, timeout=60)
+            self.assertEqual((b"000 7\n403\n", 6, seen), (out, first.returncode, len(origin.seen)), err)
+
+    @as_everyone
+    def test_in_a_container(self):
+        """Where namespaces can't be had, and the policy agrees; else not."""
+        for weaker in (True, False):
+            path = self.policy('{ enableWeakerNestedSandbox = %s, filesystem = { allowWrite = { "." } } }' % str(weaker).lower())
+            done = self.on_host([CONTAINER, "sh", "-c", CONTAINED % {"srt": BINARY, "policy": path}], text=True, timeout=60)
+            if weaker:
+                self.assertEqual((5, "in\n"), (done.returncode, done.stdout), done.stderr)
+                self.assertIn("not held as with namespaces", done.stderr)
+                self.assertIn("write %s" % self.path("made"), done.stderr)
+            else:
+                self.assertEqual((125, ""), (done.returncode, done.stdout), done.stderr)
+                self.assertIn("with enableWeakerNestedSandbox = true", done.stderr)
+                self.assertNotIn("has ended", done.stderr)
 
 
 if __name__ == "__main__":

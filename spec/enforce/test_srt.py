@@ -56,6 +56,11 @@ class Srt(Case):
         self.own(self.home)
         got = self.srt("echo", "ran")
         self.assertEqual((0, "ran\n"), (got.code, got.out), got)
+        # Settings are for many folders: no word about what this one does not have.
+        some = {**VALID, "network": {**VALID["network"], "allowUnixSockets": ["/no/such.sock"]},
+                "filesystem": {**VALID["filesystem"], "allowWrite": ["src/", "."]}}
+        got = self.srt("-s", self.write("some.json", json.dumps(some)), "touch new")
+        self.assertEqual((0, ""), (got.code, got.err), got)
 
     @as_everyone
     def test_commands(self):

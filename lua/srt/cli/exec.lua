@@ -2,7 +2,7 @@
 -- srt-lua exec: a command in a session. The sandbox is made here; the session says what it is to be, and serves the
 -- network that leads out of it.
 local channel = require "srt.c.channel"
-local pack = require "srt.pack"
+local joining = require "srt.joining"
 local run_options = require "srt.run_options"
 local sys = require "srt.c.sys"
 
@@ -31,8 +31,6 @@ itself, 126 for a command that can't be executed, 127 for one that is not found.
 ]]
 
 local FAILED = 125
-local PATIENCE = 30 -- seconds for the session to answer
-local MOST_FDS, MOST_LINE = 16, 16 << 20 -- in a message
 
 local KNOWN = {
   valued = {
@@ -58,98 +56,6 @@ local function fail(ctx, message)
   return FAILED
 end
 
-local function connect(options, cwd)
-  local env = sys.environ()
-  local home = env.HOME
-  if not home or home:sub(1, 1) ~= "/" then home = sys.homeof() end
-  local path, why = require("srt.session_place").find({ env = env, home = home, cwd = cwd }, options.session)
-  if not path then return nil, why end
-  -- Of a failure: its message and name.
-  local fd, uid, pid = channel.connect(path, PATIENCE)
-  if not fd then
-    local lost = pid == "ECONNREFUSED" and "nobody listens there any more" or uid
-    return nil, ("the session %s can't be reached: %s"):format(options.session, lost)
-  elseif uid ~= sys.ids() then
-    return nil, ("the session at %s is another user's"):format(path)
-  elseif not require("srt.peer").outside(fd, pid, uid) then
-    -- It would be told our environment, and say what the sandbox is to be.
-    return nil, ("whoever listens at %s is in a sandbox, or can't be told from one that is"):format(path)
-  end
-  return fd, nil, env
-end
-
--- One answer: a line, and the descriptors that came with it.
-local function hear(fd)
-  local fds, answer = {}, nil
-  local lines = require("srt.lines").new(MOST_LINE, function(line)
-    local said = line and require("srt.json").decode(line) or false
-    -- What it asked for meanwhile is no use any more.
-    if not (said and said.event) then answer = said end
-  end)
-  while answer == nil do
-    local data, more = channel.hear(fd)
-    if not data or data == "" then return nil, data and "it has ended" or more end
-    lines:add(data)
-    table.move(more, 1, #more, #fds + 1, fds)
-  end
-  if type(answer) ~= "table" then return nil, "it answered something else" end
-  if not answer.ok then return nil, tostring(answer.error) end
-  return answer, fds
-end
-
-local function request_of(options, cwd, env, sandbox, version)
-  local infos, ns = {}, {}
-  for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
-  for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
-  return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
-    text = options.commandText, keep = options.keep, publish = options.publish,
-    terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = sandbox:identity(),
-    report = options.report, annotate = options.annotate, lists = options.lists }
-end
-
--- What the session has the command run with; or nil and why not.
-local function join(fd, request)
-  local tidy = require("srt.c.tidy")
-  local memory, why = channel.memory(pack.encode(request))
-  if not memory then return nil, why end
-  local ok
-  ok, why = channel.say(fd, '{"op":"join"}\n', { memory })
-  tidy.close(memory)
-  if not ok then return nil, why end
-  local answer, fds = hear(fd)
-  if not answer then return nil, fds end
-  local bytes
-  if fds[1] then bytes, why = channel.bytes(fds[1]) end
-  for _, one in ipairs(fds) do tidy.close(one) end
-  if not bytes then return nil, why or "it handed over no plan" end
-  return pack.decode(bytes)
-end
-
--- Hands the listeners over: they are the session's alone from then on.
-local function hand_over(fd, sandbox)
-  local listeners, which, fds = sandbox:listeners(), {}, {}
-  local pid = sandbox:pid()
-  local function send(last)
-    return channel.say(fd, ('{"op":"listeners","which":[%s],"pid":%d,"last":%s}\n'):format(table.concat(which, ","),
-      pid, tostring(last)), fds)
-  end
-  local ok, why = true, nil
-  for i, listener in ipairs(listeners) do
-    if ok and listener >= 0 then
-      which[#which + 1], fds[#fds + 1] = i, listener
-      if #fds == MOST_FDS then
-        ok, why = send(false)
-        which, fds = {}, {}
-      end
-    end
-  end
-  if ok then ok, why = send(true) end
-  for _, listener in ipairs(listeners) do
-    if listener >= 0 then require("srt.c.tidy").close(listener) end
-  end
-  return ok, why
-end
-
 -- What the policy wants to know of the user.
 local function asker(sandbox, send)
   local question = require "srt.c.question"
@@ -158,8 +64,16 @@ local function asker(sandbox, send)
   end)
 end
 
--- Does what the session asks for while the command runs.
-local function serve(fd, sandbox, plan)
+-- A proxy that has no way out.
+local function closed_proxy(why)
+  return require("srt.c.proxy").new {
+    decide = function() return { allow = false, reason = why } end,
+    checkAddress = function() return why end,
+  }
+end
+
+-- Does what the session asks for while the command runs. kept: listeners that are served here when it has died
+local function serve(fd, sandbox, plan, kept)
   local json = require "srt.json"
   local talk, message, asks
   local function send(fields) talk:send(json.encode(fields, true) .. "\n") end
@@ -172,13 +86,15 @@ local function serve(fd, sandbox, plan)
       asks:ask(q.n, q.text, q.ms, q.yes, q.choices)
     end,
   }
-  local lines = require("srt.lines").new(MOST_LINE, function(line)
+  local lines = require("srt.lines").new(joining.MOST_LINE, function(line)
     local said = line and json.decode(line)
     local act = said and on[said.event]
     if act then act(said) end
   end)
   talk, message = channel.open(fd, function(text)
-    if text then lines:add(text) end
+    if text then return lines:add(text) end
+    local proxy = kept[1] and closed_proxy "the session has ended"
+    for _, listener in ipairs(proxy and kept or {}) do proxy:listen(listener) end
   end)
   if not talk then return nil, message end
   if plan.watch then
@@ -203,35 +119,36 @@ local function finish(ctx, fd, handle, folders, unreached)
   local json = require("srt.json")
   local ok = fd and channel.say(fd, json.encode({ op = "ended", tty = ctx.tty, unreached = unreached,
     denied = setmetatable(denied or {}, { __jsontype = "array" }) }, true) .. "\n")
-  local answer = ok and hear(fd)
-  if answer then return ctx.err(answer.text) end
+  local answer = ok and joining.hear(fd)
+  if answer and answer.ok then return ctx.err(answer.text) end
   ctx.err(require("srt.report").ours("the session has ended before the command: what was denied is not known here"))
 end
 
 -- Leads ports of the host to servers inside: the way in is this process's, by a proxy that has no way out.
 local function publish(plan, published, sandbox)
-  local proxy, why = require("srt.c.proxy").new {
-    decide = function() return { allow = false, reason = "no way out" } end,
-    checkAddress = function() return "no way out" end,
-  }
+  local proxy, why = closed_proxy "no way out"
   return not proxy and why or require("srt.publish").start(plan.publish, published, sandbox, proxy)
 end
 
+-- The status, what was unreached, and the connection; or nil and why namespaces can't be had.
 local function execute(ctx, options, fd, sandbox, joined)
   local plan = joined.plan
-  local published, ok, why
-  if plan.publish[1] then
+  local published, ok, why, unavailable, kept
+  local bare = plan.backend == "landlock"
+  -- Without namespaces a server inside has the host's port itself.
+  if plan.publish[1] and not bare then
     published, why = require("srt.publish").listen(plan.publish)
-    if not published then return fail(ctx, why) end
+    if not published then return fail(ctx, why), nil, fd end
   end
-  ok, why = sandbox:start(plan)
-  if not ok then return fail(ctx, why) end
+  ok, why, unavailable = sandbox:start(plan)
+  if unavailable and joined.weaker and not bare then return nil, why, fd end
+  if not ok then return fail(ctx, unavailable and why .. joined.cure or why), nil, fd end
   why = published and publish(plan, published, sandbox)
-  if why then return fail(ctx, why) end
-  ok, why = hand_over(fd, sandbox)
+  if why then return fail(ctx, why), nil, fd end
+  ok, why, kept = joining.hand_over(fd, sandbox, bare)
   if not ok then return fail(ctx, "the session is lost: " .. why) end
   local talk
-  talk, why = serve(fd, sandbox, plan)
+  talk, why = serve(fd, sandbox, plan, kept)
   if not talk then return fail(ctx, "the session is lost: " .. why) end
   local kind, value, notices, unreached = sandbox:run()
   for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
@@ -240,26 +157,47 @@ local function execute(ctx, options, fd, sandbox, joined)
   return require("srt.run_status").of(ctx, options.command[1], kind, value), unreached, talk:release()
 end
 
-local function start(ctx, options)
-  local sandbox, why = require("srt.c.sandbox").begin()
-  if not sandbox then return fail(ctx, why) end
-  local cwd, env, fd
-  cwd, why = sys.cwd()
-  if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
-  why = options.keep[1] and require("srt.descriptors").absent(options.keep) or nil
-  if why then return fail(ctx, why) end
-  fd, why, env = connect(options, cwd)
+-- With one sandbox: the status; or nil and why namespaces can't be had, where the policy agrees to do without.
+local function attempt(ctx, options, cwd, sandbox, bare)
+  local fd, why, env = joining.connect(options.session, cwd)
   if not fd then return fail(ctx, why) end
-  local joined
-  joined, why = join(fd, request_of(options, cwd, env, sandbox, ctx.program.version))
-  if not joined then return fail(ctx, "the session refuses the command: " .. why) end
+  local joined, weaker
+  joined, why, weaker = joining.join(fd, joining.request(options, cwd, env, sandbox, ctx.program.version, bare))
+  if not joined then
+    require("srt.c.tidy").close(fd)
+    if weaker and not bare then return nil, true end
+    return fail(ctx, "the session refuses the command: " .. why)
+  end
+  for _, line in ipairs(joined.told) do ctx.err(require("srt.report").ours("warning: " .. line)) end
   local handle
   handle, why = require("srt.state").create(joined.folders, joined.state)
   if not handle then return fail(ctx, why) end
   joined.plan.state = handle.path
   local status, unreached, still = execute(ctx, options, fd, sandbox, joined)
   sandbox:close()
-  finish(ctx, still, handle, joined.folders, unreached)
+  finish(ctx, still, handle, joined.folders, status and unreached or nil)
+  if not status then require("srt.c.tidy").close(fd) end
+  return status, unreached
+end
+
+local function start(ctx, options)
+  local begin = require("srt.c.sandbox").begin
+  local sandbox, why = begin()
+  if not sandbox then return fail(ctx, why) end
+  local cwd
+  cwd, why = sys.cwd()
+  if not cwd then return fail(ctx, "the working directory can't be found: " .. why) end
+  why = options.keep[1] and require("srt.descriptors").absent(options.keep) or nil
+  if why then return fail(ctx, why) end
+  local status
+  status, why = attempt(ctx, options, cwd, sandbox)
+  sandbox:close()
+  if status then return status end
+  local bare = why
+  sandbox, why = begin(true)
+  if not sandbox then return fail(ctx, why) end
+  status = attempt(ctx, options, cwd, sandbox, bare)
+  sandbox:close()
   return status
 end
 

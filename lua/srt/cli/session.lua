@@ -54,17 +54,17 @@ local function parse(args)
   return options
 end
 
--- Commands are held by it; landlock's proxy would have to know each of their connections as only its own process can.
-local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap" }
+-- Commands are held by it, or by landlock where namespaces can't be had and the policy agrees.
+local BACKENDS = { auto = "namespaces", namespaces = "namespaces", bwrap = "bwrap", landlock = "landlock" }
 
 -- What is in the way of holding a policy in a session.
 local function judged(loaded, facts)
   local profile = loaded.profile
   if not BACKENDS[profile.backend] then
-    return ("backend = %q can't be held in a session, which takes namespaces and bwrap"):format(profile.backend)
+    return ("backend = %q can't be held in a session, which takes %s"):format(profile.backend,
+      table.concat(require("srt.backend").NAMES, ", "))
   end
-  local lacks, why = {}, nil
-  if profile.backend == "bwrap" then lacks, why = require("srt.backend").foretold(loaded, facts) end
+  local lacks, why = require("srt.backend").foretold(loaded, facts)
   local warnings = table.move(lacks, 1, #lacks, #profile.warnings + 1, profile.warnings)
   if not why and profile.strict and warnings[1] then
     why = "strict = true, but not all of the policy is held: " .. warnings[1]
