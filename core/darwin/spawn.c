@@ -119,7 +119,6 @@ static pid_t start_command(const struct spawn *spawn, int most, int socket)
 static void hand_on(pid_t command, int number, const sigset_t *open)
 {
 	const struct timespec grace = { .tv_nsec = GRACE_MS * 1000000L };
-
 	/* One that has left the group got nothing that was for the group. */
 	bool apart = getpgid(command) != getpgrp();
 
@@ -148,7 +147,8 @@ static bool look_at_command(pid_t command, int socket)
 	return false;
 }
 
-static void watch_over(pid_t command, int socket, const sigset_t *open)
+static void watch_over(pid_t command, pid_t reader, int socket,
+		       const sigset_t *open)
 {
 	bool ended = false;
 
@@ -172,8 +172,12 @@ static void watch_over(pid_t command, int socket, const sigset_t *open)
 		else if (size == 0)
 			break;
 	}
-	if (!ended)
-		(void)kill(command, SIGKILL);
+	if (ended)
+		return;
+	(void)kill(command, SIGKILL);
+	/* Until now its number was the host process's to free. */
+	if (reader)
+		(void)kill(reader, SIGKILL);
 }
 
 /* Signals are taken only while it waits, so that none comes in between. */
@@ -217,7 +221,7 @@ __attribute__((noreturn)) static void stand_in(const struct spawn *spawn,
 	if (command) {
 		tell(socket, SPAWN_STARTED, command);
 		let_go(socket, most);
-		watch_over(command, socket, &open);
+		watch_over(command, spawn->reader, socket, &open);
 	}
 	_exit(0);
 }

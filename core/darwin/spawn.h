@@ -12,6 +12,7 @@
  * struct spawn - what is to be started; all borrowed
  * @argv: @argv[0] is a path
  * @keep: descriptors above 2 that the command has as well
+ * @reader: of spawn_reader(), which ends with the host process; 0 for none
  */
 struct spawn {
 	char *const *argv;
@@ -19,6 +20,7 @@ struct spawn {
 	const struct caller *caller;
 	const int *keep;
 	size_t keep_count;
+	pid_t reader;
 };
 
 enum spawn_kind {

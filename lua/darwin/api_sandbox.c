@@ -43,6 +43,9 @@ enum { WORDS_MAX = 65536, KEEP_MAX = 64 };
 
 struct caller host_caller;
 
+/* Of sandbox.reader(), while it is there. */
+static pid_t the_reader;
+
 /* User value 1 is the plan, once started. */
 struct object {
 	pid_t pid; /* of the process in between, 0 for none */
@@ -162,7 +165,7 @@ static int sandbox_lua_run(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	struct spawn_message end = { .kind = SPAWN_ENDED };
-	struct spawn spawn = { .caller = &host_caller };
+	struct spawn spawn = { .caller = &host_caller, .reader = the_reader };
 	int keep[KEEP_MAX], error;
 
 	lua_getiuservalue(L, 1, 1);
@@ -221,6 +224,7 @@ static int sandbox_lua_reader(lua_State *L)
 	fd = spawn_reader((char *const *)argv, &host_caller, &pid);
 	if (fd < 0)
 		return api_fail(L, -fd);
+	the_reader = pid;
 	lua_pushinteger(L, fd);
 	lua_pushinteger(L, pid);
 	return 2;
@@ -250,6 +254,7 @@ static int sandbox_lua_finish(lua_State *L)
 	/* SIGTERM may be ignored, as the caller had it. */
 	(void)kill(pid, SIGKILL);
 	(void)waitpid(pid, NULL, 0);
+	the_reader = 0;
 	return 0;
 }
 

@@ -149,9 +149,13 @@ class Mac(Case):
         self.assertEqual(125, process.returncode)
         self.assertTrue(until(lambda: not os.path.exists("/proc/%d" % command)), "nobody watches over it")
         process, command = begin()
+        logs = lambda: self.on_host(["pgrep", "-g", str(log)]).stdout
+        log = next(int(pid) for pid in self.on_host(["pgrep", "-P", str(process.pid)]).stdout.split()
+                   if os.getpgid(int(pid)) == int(pid))
         process.kill()
         process.communicate()
         self.assertTrue(until(lambda: not os.path.exists("/proc/%d" % command)), "outlives the host process")
+        self.assertTrue(until(lambda: not logs()), "the log is read for nobody")
         self.assertEqual(1, len(self.leftovers()))
         self.assertEqual(0, self.run_srt(["true"], POLICY % "a.test").code)
         self.assertEqual([], self.leftovers())
