@@ -18,8 +18,8 @@ local READ = "file-read* file-map-executable file-clone process-exec*"
 local WRITE = "file-write* file-link"
 
 --- Why nothing is run.
-seatbelt.ELSEWHERE = "backend = \"seatbelt\": this program runs commands on Linux only, and sandbox-exec is a part of "
-  .. "macOS; nothing was run. srt-lua compile --backend seatbelt prints the profile"
+seatbelt.ELSEWHERE = "backend = \"seatbelt\": sandbox-exec is a part of macOS; nothing was run. "
+  .. "srt-lua compile --backend seatbelt prints the profile"
 
 --- What a path is called there.
 ---@param path string
@@ -210,17 +210,28 @@ local function network(text, profile, listen)
   for _, point in ipairs(listen) do text:allow("network-outbound", port(point.port)) end
 end
 
--- What the policy asks for, and SBPL has no words for.
-local function not_held(profile)
-  local network_, callbacks = profile.network, profile.callbacks or {}
-  return {
+--- What the policy asks for, and SBPL has no words for.
+---@param profile table
+---@return string[]
+function seatbelt.not_held(profile)
+  local network_, callbacks, list = profile.network, profile.callbacks or {}, {}
+  local led = network_.transparent and network_.transparent.needed
+  for _, row in ipairs {
     { #(callbacks.decideOpen or {}) > 0, "filesystem.decideOpen is not asked: what the lists deny stays denied" },
-    { network_.transparent, "network.transparent: programs that ignore proxies reach nothing" },
+    { led, "network.transparent: programs that ignore proxies reach nothing" },
     { #(network_.publish or {}) > 0, "network.publishPorts: there is one network; use allowLocalBinding" },
-    { network_.tls, "network.tlsTerminate: programs must be told to trust its CA" },
+    { network_.tls, "network.tlsTerminate: programs that no variable leads to its CA must be told to trust it" },
     { profile.nested, "allowNestedUserNamespaces: there are none" },
-  }
+  } do
+    if row[1] then list[#list + 1] = row[2] end
+  end
+  return list
 end
+
+--- Of a plan.
+---@param plan table
+---@return string[]
+function seatbelt.lacks(plan) return plan.notHeld end
 
 local function listen_of(profile, ports)
   if not profile.network.enabled then return {} end
@@ -228,37 +239,44 @@ local function listen_of(profile, ports)
     { address = "127.0.0.1", port = ports and ports.socks or SOCKS_PORT, purpose = "socks" } }
 end
 
+-- Files of ours, in the one folder of the run that is its own: nobody writes there but us.
+local function files_of(ctx)
+  return ctx.bundles and table.move(ctx.bundles, 1, #ctx.bundles, 1, { folder = ctx.tempDir .. "/.srt-lua" }) or nil
+end
+
 --- Compiles a profile. Mechanical: every question is asked of rules.
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
----@param ctx {env: table, tag: string, token: string?, ports: {http: integer, socks: integer}?, tempDir: string?}
+---@param ctx {env: table, tag: string, token: string?, ports: {http: integer, socks: integer}?, tempDir: string?,
+--- bundles: table[]?, binary: string?} bundles: of srt.trust, which go to a folder in tempDir; binary: this program
 --- tag: what the system's log shows of each denial of this run (srt.seatbelt_log); token: what the proxy asks for,
 --- since all users of the host reach its ports; ports: that it listens on
 ---@return table plan {backend, text, tag, listen, login, env, argv = what the command goes behind}
 function seatbelt.compile(profile, rules, ctx)
   local text = setmetatable({ lines = {}, tag = ctx.tag }, Text)
-  local plan = { backend = "seatbelt", tag = ctx.tag, listen = listen_of(profile, ctx.ports), notHeld = {} }
+  local plan = { backend = "seatbelt", tag = ctx.tag, listen = listen_of(profile, ctx.ports),
+    notHeld = seatbelt.not_held(profile), files = files_of(ctx) }
   text:say("(version 1)")
   text:deny("default")
-  for _, row in ipairs(not_held(profile)) do
-    if row[1] then
-      plan.notHeld[#plan.notHeld + 1] = row[2]
-      text:say("; not held here: " .. row[2])
-    end
-  end
+  for _, line in ipairs(plan.notHeld) do text:say("; not held here: " .. line) end
   base.system(text, profile)
   text:section("Network")
   sockets(text, profile, rules)
   network(text, profile, plan.listen)
   files(text, profile, rules)
   if profile.macos.pty then base.terminals(text) end
+  if plan.files then
+    text:section("Files of ours")
+    text:deny(WRITE, sbpl.filter("subpath", real(plan.files.folder)))
+  end
   local user = require("srt.environment").USER
   plan.login = ctx.token and { user = user, password = ctx.token,
     authorization = require("srt.proxy_url").basic({ user = user, password = ctx.token }) } or nil
   plan.text = table.concat(text.lines, "\n") .. "\n"
   plan.argv = { "/usr/bin/sandbox-exec", "-p", plan.text }
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = ctx.tempDir, token = ctx.token,
-    fenced = true, near = profile.macos.localBinding }, plan.listen)
+    fenced = true, near = profile.macos.localBinding, files = plan.files and plan.files.folder, binary = ctx.binary },
+    plan.listen)
   return plan
 end
 

@@ -16,13 +16,19 @@ if(SRT_SANITIZE)
   target_link_options(srtlua_flags INTERFACE -fsanitize=${SRT_SANITIZE})
 else()
   target_compile_options(srtlua_flags INTERFACE
-    -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong
-    -fstack-clash-protection
-    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
+    -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong)
+  if(NOT APPLE)
+    target_compile_options(srtlua_flags INTERFACE -fstack-clash-protection
+      $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
+  endif()
 endif()
 if(SRT_FUZZ)
   # Coverage feedback; the fuzz programs themselves link the fuzzer's main().
   target_compile_options(srtlua_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(APPLE)
+  # The rest is how its linker works anyway.
+  return()
 endif()
 target_link_options(srtlua_flags INTERFACE
   $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<IF:$<BOOL:$<TARGET_PROPERTY:SRT_STATIC_LIBC>>,-static-pie,-pie>>

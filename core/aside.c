@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,14 +32,6 @@ static int open_folder(const char *path, int flags)
 	return sys_open_beneath(root, folder, flags | O_DIRECTORY);
 }
 
-static int mode_by_descriptor(int fd, mode_t mode)
-{
-	char link[32];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	return chmod(link, mode) ? -errno : 0;
-}
-
 /* With the folder open to writing for as long as it takes. */
 static int in_open_folder(int dir, int (*act)(int dir, void *with), void *with)
 {
@@ -49,11 +40,11 @@ static int in_open_folder(int dir, int (*act)(int dir, void *with), void *with)
 
 	if (error != -EACCES || fstat(dir, &st) || st.st_uid != geteuid())
 		return error;
-	error = mode_by_descriptor(dir, (st.st_mode & 07777) | S_IRWXU);
+	error = sys_chmod_fd(dir, (st.st_mode & 07777) | S_IRWXU);
 	if (error)
 		return error;
 	error = act(dir, with);
-	(void)mode_by_descriptor(dir, st.st_mode & 07777);
+	(void)sys_chmod_fd(dir, st.st_mode & 07777);
 	return error;
 }
 
@@ -243,7 +234,6 @@ int aside_open_up(const char *path, mode_t mode)
 		return -errno;
 	if (st.st_uid != geteuid())
 		return -EPERM;
-	error = mode_by_descriptor(fd, mode ? mode
-					    : (st.st_mode & 07777) | S_IRWXU);
+	error = sys_chmod_fd(fd, mode ? mode : (st.st_mode & 07777) | S_IRWXU);
 	return error ? error : (int)(st.st_mode & 07777);
 }

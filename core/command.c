@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -26,23 +25,6 @@
 #define STACK_SIZE (16UL << 20)
 
 extern char **environ;
-
-void caller_save(struct caller *caller)
-{
-	struct sigaction action;
-	struct rlimit files = { 1024, 1024 };
-
-	sigemptyset(&caller->mask);
-	sigprocmask(SIG_SETMASK, NULL, &caller->mask);
-	sigemptyset(&caller->ignored);
-	for (int sig = 1; sig < NSIG; sig++)
-		if (!sigaction(sig, NULL, &action) &&
-		    action.sa_handler == SIG_IGN)
-			sigaddset(&caller->ignored, sig);
-	(void)getrlimit(RLIMIT_NOFILE, &files);
-	caller->files_soft = files.rlim_cur;
-	caller->files_hard = files.rlim_max;
-}
 
 int caps_set(uint64_t keep)
 {
@@ -80,19 +62,6 @@ int caps_keep(const struct plan *plan, uint64_t keep)
 	/* Without a user namespace of our own the bounding set is not ours to
 	 * change; no_new_privs keeps exec from giving anything back. */
 	return plan->bare ? caps_set(keep) : caps_drop(keep);
-}
-
-static void restore_caller(const struct caller *caller)
-{
-	struct rlimit files = { caller->files_soft, caller->files_hard };
-	struct sigaction action = { 0 };
-
-	for (int sig = 1; sig < NSIG; sig++) {
-		action.sa_handler =
-			sigismember(&caller->ignored, sig) ? SIG_IGN : SIG_DFL;
-		(void)sigaction(sig, &action, NULL);
-	}
-	(void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /* Everything above 2 closes at exec, but what the caller asked to keep. */
@@ -179,7 +148,7 @@ static int command_main(void *data)
 	struct command_report result = { 0 };
 
 	start->missed = missed_signals();
-	restore_caller(caller);
+	caller_restore(caller);
 	if (!confine(start->confinement, &start->led, start->keeper,
 		     &result.failure)) {
 		environ = (char **)plan->env;

@@ -8,24 +8,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/caller.h"
 #include "core/plan.h"
 #include "core/util.h"
-
-/**
- * struct caller - what the command gets back from before our own start
- * @mask: signal mask
- * @ignored: signals that were ignored (nohup), which stay so
- * @files_soft, @files_hard: RLIMIT_NOFILE
- */
-struct caller {
-	sigset_t mask;
-	sigset_t ignored;
-	unsigned long files_soft;
-	unsigned long files_hard;
-};
-
-/** caller_save() - take note; called first thing in the host process */
-void caller_save(struct caller *caller);
 
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
 

@@ -37,7 +37,7 @@ int journal_open(const char *path, bool own)
 
 int journal_append(int fd, const char *text, size_t size)
 {
-	static const struct timespec now;
+	const struct timespec now = { 0 };
 	sigset_t limit, before;
 	ssize_t n;
 	int error;

@@ -3,6 +3,8 @@
 #ifndef SRT_MOUNTS_PRIVATE_H
 #define SRT_MOUNTS_PRIVATE_H
 
+#include <linux/mount.h>
+
 #include "core/mounts.h"
 
 #define MOUNTS_SAFE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)

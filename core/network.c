@@ -61,16 +61,6 @@ int network_listen(const struct listen_point *point)
 	return steal_fd(&fd);
 }
 
-uint16_t network_port(int fd)
-{
-	union address name = { 0 };
-	socklen_t size = sizeof(name);
-
-	if (getsockname(fd, &name.any, &size))
-		return 0;
-	return ntohs(name.v4.sin_port);
-}
-
 int network_connect(int family, uint16_t port, int *out)
 {
 	/* Gives up in 15 s: a full backlog lets SYNs fall silently. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/sandbox.h"
 #include "core/visible.h"
 
 /* Typing an answer takes longer than LOOK_MS. */
@@ -23,17 +24,6 @@ struct question {
 	bool marked;
 	size_t size;
 	char text[];
-};
-
-const char *const question_words[] = {
-	[QUESTION_NO] = "no",
-	[QUESTION_YES] = "yes",
-	[QUESTION_LATE] = "late",
-	[QUESTION_NOBODY] = "nobody",
-	[QUESTION_RESTLESS] = "restless",
-	[QUESTION_RAN] = "ran",
-	[QUESTION_TAKEN] = "taken",
-	[QUESTION_TAKEN + 1] = NULL,
 };
 
 static void show_next(struct questions *q);

@@ -7,8 +7,9 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-#include "core/sandbox.h"
 #include "core/terminal.h"
+
+struct sandbox;
 
 #define QUESTION_TEXT 1000  /* bytes of a question that are shown */
 #define QUESTION_CHOICES 64 /* bytes of its choices, with the NUL */

@@ -10,22 +10,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/system.h"
 #include "core/util.h"
 
-/*
- * Gives the owner all rights to a directory. Through a descriptor: fchmodat(2)
- * follows a link that was put there in between.
- */
+/* Gives the owner all rights to a directory. */
 static int unlock(int at, const char *name)
 {
-	owned_fd int fd =
-		openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char path[40];
+	int error = sys_chmod_dir(at, name, 0700);
 
-	if (fd < 0)
-		return -errno;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return chmod(path, 0700) && errno != EPERM ? -errno : 0;
+	return error == -EPERM ? 0 : error;
 }
 
 static int open_dir(int at, const char *name)

@@ -3,13 +3,12 @@
 #include "core/supervise.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 
+#include "core/system.h"
 #include "core/terminal.h"
 #include "core/util.h"
 
@@ -49,18 +48,6 @@ void supervise_block(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* Ignored by some callers: then wait(2) would learn no status. */
 	(void)signal(SIGCHLD, SIG_DFL);
-}
-
-void supervise_let_go(const int *keep, size_t count)
-{
-	owned_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null >= 0) {
-		(void)dup2(null, STDIN_FILENO);
-		(void)dup2(null, STDOUT_FILENO);
-	}
-	for (size_t i = 0; i < count; i++)
-		close(keep[i]);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -187,17 +174,6 @@ static int watch(struct supervisor *s, uv_poll_t *poll, int fd,
 	return uv_poll_start(poll, UV_READABLE, callback);
 }
 
-/* Each client of the proxy takes two descriptors. */
-static void raise_file_limit(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 		  struct questions *questions, struct outcome *out)
 {
@@ -214,7 +190,7 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s.signals < 0)
 		return -errno;
-	raise_file_limit();
+	sys_raise_file_limit();
 	terminal_open(&s.terminal);
 	error = watch(&s, &s.control_poll, sandbox->control, on_control);
 	if (!error)
@@ -230,59 +206,4 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 	terminal_close(&s.terminal);
 	close(s.signals);
 	return error;
-}
-
-static void ending_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-}
-
-void supervise_hold(void)
-{
-	sigset_t set;
-
-	ending_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-}
-
-static void on_ending(uv_poll_t *poll, int status, int events)
-{
-	(void)status;
-	(void)events;
-	uv_stop(poll->loop);
-	uv_close((uv_handle_t *)poll, NULL);
-}
-
-int supervise_wait(uv_loop_t *loop)
-{
-	struct signalfd_siginfo info = { 0 };
-	static uv_poll_t poll; /* closed by a later turn */
-	owned_fd int signals = -1;
-	sigset_t set;
-	int error;
-
-	ending_signals(&set);
-	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0)
-		return -errno;
-	raise_file_limit();
-	error = uv_poll_init(loop, &poll, signals);
-	if (!error)
-		error = uv_poll_start(&poll, UV_READABLE, on_ending);
-	if (error)
-		return error;
-	uv_run(loop, UV_RUN_DEFAULT);
-	if (read(signals, &info, sizeof(info)) != sizeof(info))
-		error = -EIO;
-	if (!uv_is_closing((uv_handle_t *)&poll)) {
-		/* Somebody else has stopped the loop; the turn closes it. */
-		uv_close((uv_handle_t *)&poll, NULL);
-		uv_run(loop, UV_RUN_NOWAIT);
-		error = 0;
-	}
-	return error ? error : (int)info.ssi_signo;
 }

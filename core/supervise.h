@@ -55,15 +55,6 @@ struct outcome {
 void supervise_block(void);
 
 /**
- * supervise_let_go() - leave the command's descriptors to the command
- * @keep: descriptors above 2 that it has as well
- *
- * After sandbox_start(): whoever reads what the command writes sees the end
- * when the command lets go. Standard error stays open for our messages.
- */
-void supervise_let_go(const int *keep, size_t count);
-
-/**
  * supervise_run() - run the loop until the command has ended
  *
  * Signals that reach this process are told to PID 1. When the command stops,
@@ -74,20 +65,5 @@ void supervise_let_go(const int *keep, size_t count);
  */
 int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 		  struct questions *questions, struct outcome *out);
-
-/**
- * supervise_hold() - without a command: hold back what supervise_wait() takes
- *
- * Before others are told that we are there.
- */
-void supervise_hold(void);
-
-/**
- * supervise_wait() - without a command: run the loop until SIGINT, SIGTERM or
- * SIGHUP
- * Return: which signal came, 0 where uv_stop() was called (then it may be
- * called again), or -errno.
- */
-int supervise_wait(uv_loop_t *loop);
 
 #endif

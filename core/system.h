@@ -3,7 +3,6 @@
 #ifndef SRT_SYSTEM_H
 #define SRT_SYSTEM_H
 
-#include <linux/mount.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +49,9 @@ int sys_landlock_abi(void);
  */
 int sys_open_beneath(int dir, const char *path, int flags);
 
+/** sys_open_steps() - the same without openat2(2), component by component */
+int sys_open_steps(int dir, const char *path, int flags);
+
 /**
  * sys_open_plain() - open @path if no link is on the way, nor in its place
  *
@@ -59,11 +61,27 @@ int sys_open_beneath(int dir, const char *path, int flags);
  */
 int sys_open_plain(const char *path, int flags);
 
+/** sys_chmod_fd() - of what an O_PATH descriptor leads to. Return: 0 or -errno.
+ */
+int sys_chmod_fd(int fd, mode_t mode);
+
+/** sys_chmod_dir() - of a directory, following no link. Return: 0 or -errno. */
+int sys_chmod_dir(int at, const char *name, mode_t mode);
+
+/** sys_fd_path() - where a descriptor leads. Return: bytes, or -errno. */
+ssize_t sys_fd_path(int fd, char *path, size_t size);
+
+/** sys_hide() - no core dump, and no looking into this process by others */
+int sys_hide(void);
+
 /** sys_write_file() - write @text to an existing file in one write */
 int sys_write_file(const char *path, const char *text);
 
 /** sys_close_all_but() - close every descriptor from @from up but @keep */
 void sys_close_all_but(int from, const int *keep, size_t count);
+
+/** sys_raise_file_limit() - each client of the proxy takes two descriptors */
+void sys_raise_file_limit(void);
 
 /** sys_now_ms() - milliseconds of a clock that only goes forward */
 long long sys_now_ms(void);

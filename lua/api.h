@@ -5,9 +5,10 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
-#include "core/command.h"
+#include "core/caller.h"
 
 /* require "srt.c.NAME"; each leaves its table on the stack. */
 int luaopen_srt_c_sys(lua_State *L);
@@ -33,6 +34,18 @@ int luaopen_srt_c_channel(lua_State *L);
 int luaopen_srt_c_journal(lua_State *L);
 int luaopen_srt_c_interrupt(lua_State *L);
 int luaopen_srt_c_task(lua_State *L);
+
+/** host_modules - of srt.c.NAME, those that this system has; ends with NULL */
+extern const luaL_Reg host_modules[];
+
+/** host_system - for which it was built: "linux" or "macos" */
+extern const char host_system[];
+
+/**
+ * host_inside() - is the program called for a part of its own in a sandbox?
+ * @status: filled with its exit status where it was
+ */
+bool host_inside(int argc, char **argv, int *status);
 
 /** The caller's signals and limits, noted before anything changed them. */
 extern struct caller host_caller;
@@ -95,6 +108,13 @@ int api_fail(lua_State *L, int error);
 
 /** api_absolute() - an argument that is an absolute path; throws on another */
 const char *api_absolute(lua_State *L, int index);
+
+/**
+ * api_listen() - listen(address, port) -> descriptor, port | nil, message, name
+ *
+ * For port 0 the kernel chooses one.
+ */
+int api_listen(lua_State *L);
 
 /** api_done() - true for 0, else as api_fail() has it for -errno */
 int api_done(lua_State *L, int error);

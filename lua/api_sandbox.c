@@ -328,7 +328,7 @@ static int sandbox_lua_run(lua_State *L)
 	struct outcome outcome = { 0 };
 	int error;
 
-	supervise_let_go(plan->keep_fds, plan->keep_count);
+	caller_let_go(plan->keep_fds, plan->keep_count);
 	error = supervise(L, object, &outcome);
 	if (error) {
 		outcome = (struct outcome){ .kind = OUTCOME_FAILED };

@@ -6,9 +6,9 @@
 #include <lua.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 
 #include "core/capture.h"
+#include "core/system.h"
 #include "lua/api.h"
 #include "proxy/substitute.h"
 
@@ -96,10 +96,7 @@ static int secret_lua_run(lua_State *L)
 /* hide() -> true | nil, message, name: no core dump, no ptrace by others */
 static int secret_lua_hide(lua_State *L)
 {
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		return api_fail(L, errno);
-	lua_pushboolean(L, 1);
-	return 1;
+	return api_done(L, sys_hide());
 }
 
 /* sha256(text) -> 32 bytes */

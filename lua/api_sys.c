@@ -504,17 +504,16 @@ static int sys_lua_random(lua_State *L)
 
 static void push_socket(lua_State *L, int fd)
 {
-	int type = 0, domain = 0;
+	int type = 0;
 	socklen_t size = sizeof(type);
-	struct sockaddr_storage peer;
-	socklen_t peer_size = sizeof(peer);
+	struct sockaddr_storage own, peer;
+	socklen_t own_size = sizeof(own), peer_size = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size))
 		return;
-	size = sizeof(domain);
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size))
+	if (getsockname(fd, (struct sockaddr *)&own, &own_size))
 		return;
-	lua_pushstring(L, domain == AF_UNIX ? "unix" : "other");
+	lua_pushstring(L, own.ss_family == AF_UNIX ? "unix" : "other");
 	lua_setfield(L, -2, "family");
 	lua_pushstring(L, type == SOCK_STREAM	   ? "stream"
 			  : type == SOCK_SEQPACKET ? "seqpacket"
@@ -534,7 +533,7 @@ static int sys_lua_fdinfo(lua_State *L)
 	static const char *const access_names[] = { "r", "w", "rw", "" };
 	int fd = (int)luaL_checkinteger(L, 1);
 	int flags = fcntl(fd, F_GETFL);
-	char link[64], path[4096];
+	char path[4096];
 	struct stat st;
 	ssize_t size;
 
@@ -547,8 +546,7 @@ static int sys_lua_fdinfo(lua_State *L)
 	lua_setfield(L, -2, "opath");
 	lua_pushboolean(L, fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	lua_setfield(L, -2, "cloexec");
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	size = readlink(link, path, sizeof(path));
+	size = sys_fd_path(fd, path, sizeof(path));
 	lua_pushlstring(L, path, size > 0 ? (size_t)size : 0);
 	lua_setfield(L, -2, "path");
 	if (S_ISSOCK(st.st_mode))
@@ -620,5 +618,7 @@ int luaopen_srt_c_sys(lua_State *L)
 	};
 
 	luaL_newlib(L, functions);
+	lua_pushstring(L, host_system);
+	lua_setfield(L, -2, "system");
 	return 1;
 }

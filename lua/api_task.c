@@ -9,7 +9,7 @@
 #include <sys/queue.h>
 #include <uv.h>
 
-#include "core/supervise.h"
+#include "core/attend.h"
 #include "lua/api.h"
 #include "lua/await.h"
 
@@ -120,7 +120,7 @@ static int task_lua_turn(lua_State *L)
 static int task_lua_hold(lua_State *L)
 {
 	(void)L;
-	supervise_hold();
+	attend_hold();
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static int task_lua_wait(lua_State *L)
 	int result;
 
 	lua_gc(L, LUA_GCRESTART);
-	result = loop ? supervise_wait(loop) : -EMFILE;
+	result = loop ? attend_wait(loop) : -EMFILE;
 	return api_number(L, result);
 }
 

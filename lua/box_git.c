@@ -14,7 +14,7 @@
 #include "lua/box_state.h"
 
 #define CONFIG_MAX ((size_t)1 << 20)
-#define LINK_MAX ((size_t)8192)
+#define LINK_MOST ((size_t)8192)
 #define STEP_COST 1000
 
 /*
@@ -103,7 +103,7 @@ static void follow(lua_State *B, const char *name, const char *prefix)
 	const char *dir = lua_tostring(B, -1), *target;
 
 	lua_pushfstring(B, "%s/%s", dir, name);
-	if (box_push_file(B, lua_tostring(B, -1), LINK_MAX) != 0) {
+	if (box_push_file(B, lua_tostring(B, -1), LINK_MOST) != 0) {
 		lua_pop(B, 1);
 		return;
 	}

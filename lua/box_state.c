@@ -67,7 +67,7 @@ static void *allocate(void *ud, void *p, size_t osize, size_t nsize)
 }
 
 /* Only a mistake of ours gets here: every entry is protected. */
-static int panic(lua_State *B)
+static int on_panic(lua_State *B)
 {
 	static const char text[] = "srt-lua: unprotected error in the box\n";
 
@@ -83,7 +83,7 @@ int box_open(struct box *b)
 	b->L = lua_newstate(allocate, b);
 	if (!b->L)
 		return -ENOMEM;
-	lua_atpanic(b->L, panic);
+	lua_atpanic(b->L, on_panic);
 	*(struct box **)lua_getextraspace(b->L) = b;
 	return 0;
 }

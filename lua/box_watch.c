@@ -4,25 +4,18 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lua/box_state.h"
+#include "lua/box_timer.h"
 
-#ifndef sigev_notify_thread_id
-#define sigev_notify_thread_id _sigev_un._tid
-#endif
-
-#define WATCH_SIGNAL (SIGRTMIN + 6)
 #define TICKS_PER_LIMIT 4
 #define IDLE_TICKS 2
 
 /* What the signal handler sees; there is one timer, so one of these. */
 static struct {
-	timer_t timer;
 	bool made;
 	pthread_t owner;
 	unsigned int ms;
@@ -30,16 +23,9 @@ static struct {
 	volatile sig_atomic_t armed, ticks, idle;
 } watch;
 
-/* 0 disarms. */
 static void set_timer(unsigned int ms)
 {
-	unsigned int tick = (ms + TICKS_PER_LIMIT - 1) / TICKS_PER_LIMIT;
-	struct itimerspec spec = {
-		.it_value = { tick / 1000, (long)(tick % 1000) * 1000000 },
-		.it_interval = { tick / 1000, (long)(tick % 1000) * 1000000 },
-	};
-
-	timer_settime(watch.timer, 0, &spec, NULL);
+	box_timer_set((ms + TICKS_PER_LIMIT - 1) / TICKS_PER_LIMIT);
 }
 
 static void die(void)
@@ -96,35 +82,22 @@ static void after_fork(void)
 int box_watch_ready(void)
 {
 	static bool registered;
-	struct sigaction action = {
-		.sa_handler = on_tick,
-		.sa_flags = SA_RESTART,
-	};
-	struct sigevent event = {
-		.sigev_notify = SIGEV_THREAD_ID,
-		.sigev_signo = WATCH_SIGNAL,
-		.sigev_notify_thread_id = gettid(),
-	};
-	sigset_t set;
+	int error;
 
 	if (watch.made && pthread_equal(watch.owner, pthread_self()))
 		return 0;
 	if (!registered && pthread_atfork(NULL, NULL, after_fork))
 		return -ENOMEM;
 	registered = true;
-	sigemptyset(&set);
-	sigaddset(&set, WATCH_SIGNAL);
-	if (sigaction(WATCH_SIGNAL, &action, NULL) < 0 ||
-	    pthread_sigmask(SIG_UNBLOCK, &set, NULL))
-		return -EINVAL;
 	if (watch.made)
-		timer_delete(watch.timer);
+		box_timer_drop();
 	watch.made = false;
 	watch.armed = 0;
-	if (timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &watch.timer) < 0)
-		return -errno;
-	watch.made = true;
 	watch.owner = pthread_self();
+	error = box_timer_make(on_tick);
+	if (error)
+		return error;
+	watch.made = true;
 	return 0;
 }
 
@@ -160,6 +133,5 @@ __attribute__((destructor)) static void unload(void)
 {
 	if (!watch.made)
 		return;
-	timer_delete(watch.timer);
-	signal(WATCH_SIGNAL, SIG_IGN);
+	box_timer_drop();
 }

@@ -14,7 +14,6 @@ struct box;
  *
  * The timer keeps ticking (four ticks to a limit) while runs follow each
  * other, so that a call costs no system call; it is disarmed by an idle tick.
- * Uses SIGRTMIN+6 of this thread. timer_create(2), CLOCK_THREAD_CPUTIME_ID.
  */
 void box_watch_start(struct box *b, unsigned int ms);
 

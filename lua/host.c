@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/bwrap.h"
 #include "core/program.h"
 #include "core/system.h"
 #include "lua/api.h"
@@ -132,29 +131,8 @@ static int run_main(lua_State *L)
 	/* What start-up allocates stays: collecting it would find nothing. */
 	lua_gc(L, LUA_GCSTOP);
 	luaL_openlibs(L);
-	preload(L, "srt.c.sys", luaopen_srt_c_sys);
-	preload(L, "srt.c.sandbox", luaopen_srt_c_sandbox);
-	preload(L, "srt.c.proxy", luaopen_srt_c_proxy);
-	preload(L, "srt.c.tls", luaopen_srt_c_tls);
-	preload(L, "srt.c.probe", luaopen_srt_c_probe);
-	preload(L, "srt.c.process", luaopen_srt_c_process);
-	preload(L, "srt.c.publish", luaopen_srt_c_publish);
-	preload(L, "srt.c.question", luaopen_srt_c_question);
-	preload(L, "srt.c.redirect", luaopen_srt_c_redirect);
-	preload(L, "srt.c.box", luaopen_srt_c_box);
-	preload(L, "srt.c.carry", luaopen_srt_c_carry);
-	preload(L, "srt.c.channel", luaopen_srt_c_channel);
-	preload(L, "srt.c.walk", luaopen_srt_c_walk);
-	preload(L, "srt.c.feed", luaopen_srt_c_feed);
-	preload(L, "srt.c.gate", luaopen_srt_c_gate);
-	preload(L, "srt.c.interrupt", luaopen_srt_c_interrupt);
-	preload(L, "srt.c.guard", luaopen_srt_c_guard);
-	preload(L, "srt.c.watch", luaopen_srt_c_watch);
-	preload(L, "srt.c.tidy", luaopen_srt_c_tidy);
-	preload(L, "srt.c.screen", luaopen_srt_c_screen);
-	preload(L, "srt.c.secret", luaopen_srt_c_secret);
-	preload(L, "srt.c.journal", luaopen_srt_c_journal);
-	preload(L, "srt.c.task", luaopen_srt_c_task);
+	for (const luaL_Reg *module = host_modules; module->name; module++)
+		preload(L, module->name, module->func);
 	set_searchers(L);
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "srt.cli.main");
@@ -212,8 +190,8 @@ int program_main(int argc, char **argv)
 	static lua_State *L;
 	int status;
 
-	if (argc > 1 && !strcmp(argv[1], BWRAP_INSIDE))
-		return bwrap_inside(argc, argv);
+	if (host_inside(argc, argv, &status))
+		return status;
 	caller_save(&host_caller);
 	status = fill_standard_descriptors();
 	if (status) {

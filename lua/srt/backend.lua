@@ -7,8 +7,12 @@
 -- where it is named: where namespaces are refused to us they are to an ordinary bwrap, or to our PID 1 inside.
 local backend = {}
 
--- Strongest first.
-backend.NAMES = { "namespaces", "bwrap", "landlock" }
+local ON_MAC = require("srt.c.sys").system == "macos"
+
+local LINUX = { "namespaces", "bwrap", "landlock" }
+
+-- What runs here, the strongest first.
+backend.NAMES = ON_MAC and { "seatbelt" } or LINUX
 
 local function have(name)
   for _, known in ipairs(backend.NAMES) do
@@ -17,7 +21,7 @@ local function have(name)
 end
 
 -- Compiled anywhere, run only on their own systems.
-backend.ELSEWHERE = { seatbelt = true, windows = true }
+backend.ELSEWHERE = { seatbelt = not ON_MAC or nil, windows = true }
 
 --- The compiler of a backend.
 ---@param name string
@@ -28,6 +32,9 @@ function backend.get(name)
   if have(name) then return (require("backends." .. name)) end
   if backend.ELSEWHERE[name] then
     return nil, ("the backend %q is compiled only (srt-lua compile), and not run here"):format(name)
+  end
+  for _, known in ipairs(LINUX) do
+    if name == known then return nil, ("the backend %q is Linux's; on macOS there is seatbelt"):format(name) end
   end
   return nil, ("there is no backend %q; this version has %s"):format(name, table.concat(backend.NAMES, ", "))
 end
@@ -41,14 +48,14 @@ local FILTERED = { x86_64 = true, aarch64 = true }
 ---@return string[]? names
 ---@return string? message
 function backend.candidates(profile, features)
-  if not FILTERED[features.machine] and not profile.unix.all then
+  if not ON_MAC and not FILTERED[features.machine] and not profile.unix.all then
     return nil, ("on this processor (%s) no filter can tell Unix sockets from others: nothing is run without "
       .. "network.allowAllUnixSockets = true"):format(features.machine)
   end
   local wanted = profile.backend
-  if wanted ~= "auto" then
+  if wanted ~= "auto" or ON_MAC then
     local _, message = backend.get(wanted)
-    return not message and { wanted } or nil, message
+    return not message and { ON_MAC and "seatbelt" or wanted } or nil, message
   end
   return profile.weaker and { "namespaces", "landlock" } or { "namespaces" }
 end
@@ -80,6 +87,7 @@ function backend.foretold(loaded, facts)
   local profile = loaded.profile
   local perhaps = profile.backend == "auto" and profile.weaker
   local name = perhaps and "landlock" or profile.backend
+  if ON_MAC then return backend.foretold_on_mac(profile) end
   if name ~= "landlock" and name ~= "bwrap" then return {} end
   local plan, problem = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
     features = facts.features, identity = require("srt.c.sandbox").identity(),
@@ -89,6 +97,15 @@ function backend.foretold(loaded, facts)
   return backend.told(plan, perhaps and "where namespaces can't be had")
 end
 
+--- The same on macOS.
+---@param profile table
+---@return string[] lines
+---@return string? problem
+function backend.foretold_on_mac(profile)
+  local compiler, problem = backend.get(profile.backend)
+  return compiler and backend.told({ backend = "seatbelt", notHeld = compiler.not_held(profile) }) or {}, problem
+end
+
 --- What a user has to know of a plan that is not namespaces.
 ---@param plan table
 ---@param why string? why it was not namespaces
@@ -96,8 +113,8 @@ end
 function backend.told(plan, why)
   local lacks = backend.lacks(plan)
   if not lacks[1] then return {} end
-  local lines = { ("the backend is %s%s; not held as with namespaces:"):format(plan.backend, why and " (" .. why .. ")"
-    or "") }
+  local lines = { ("the backend is %s%s"):format(plan.backend, why and " (" .. why .. ")" or "")
+    .. (ON_MAC and "; not held:" or "; not held as with namespaces:") }
   for _, text in ipairs(lacks) do
     lines[#lines + 1] = "  " .. text
   end

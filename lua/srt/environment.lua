@@ -161,7 +161,7 @@ end
 
 local function way_of(profile, ctx, listen)
   local loopback = require("srt.loopback")
-  local trusted = profile.network.tls and not ctx.fenced and require("srt.trust")
+  local trusted = profile.network.tls and (not ctx.fenced or ctx.files) and require("srt.trust")
   local http, socks_point = find(listen, "http"), find(listen, "socks")
   local login = ctx.token and environment.USER .. ":" .. ctx.token .. "@" or ""
   return { host = http.address, port = http.port, url = ("http://%s%s:%d"):format(login, http.address, http.port),

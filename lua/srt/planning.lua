@@ -24,6 +24,24 @@ function planning.equip(facts, loaded)
   return why
 end
 
+local function with_secrets(loaded, plan)
+  if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
+  return plan
+end
+
+-- A descriptor opens no more there than it was opened for: /dev/fd gives the same open file.
+local SAME_FILE = { landlock = true, writable = {} }
+
+local function on_mac(options, loaded)
+  local descriptors = require "srt.descriptors"
+  local message = descriptors.check(options.keep, loaded.rules, SAME_FILE, options.infos)
+    or options.controlFd and descriptors.control(options.controlFd, options.keep, loaded.rules, SAME_FILE)
+  if message then return nil, message end
+  local plan
+  plan, message = require("srt.seatbelt_run").plan(options, loaded)
+  return plan and with_secrets(loaded, plan), message
+end
+
 ---The plan of a policy that was loaded.
 ---@param options {command: string[], keep: integer[], publish: table[], controlFd: integer?, infos: table?} infos: of
 --- srt.descriptors.check
@@ -33,6 +51,7 @@ end
 ---@return table|nil plan
 ---@return string|nil message
 function planning.plan(options, loaded, name, identity)
+  if name == "seatbelt" then return on_mac(options, loaded) end
   local facts, profile = loaded.facts, loaded.profile
   local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
     table.move(options.publish, 1, #options.publish, 1, {}))
@@ -54,8 +73,7 @@ function planning.plan(options, loaded, name, identity)
       .. "and no allowNestedUserNamespaces)"
   end
   plan.argv, plan.publish = options.command, publish
-  if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
-  return plan
+  return with_secrets(loaded, plan)
 end
 
 ---What the state file of a run says.

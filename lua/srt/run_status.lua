@@ -21,14 +21,20 @@ function run_status.of(ctx, command, kind, value)
   end
   local text, name = require("srt.c.sys").strerror(value)
   local searched = not command:find("/", 1, true)
-  if name == "ENOENT" and searched then
-    ctx.err(ours(command .. ": command not found"))
-  else
-    -- execvp(3) does not tell the one from the other.
-    ctx.err(ours(("%s: can't be executed: %s%s"):format(command, text, name == "EACCES" and searched
-      and " (it, or a folder of PATH where it was looked for)" or "")))
-  end
+  if name == "ENOENT" and searched then return run_status.missing(ctx, command) end
+  -- execvp(3) does not tell the one from the other.
+  ctx.err(ours(("%s: can't be executed: %s%s"):format(command, text, name == "EACCES" and searched
+    and " (it, or a folder of PATH where it was looked for)" or "")))
   return name == "ENOENT" and NOT_FOUND or NOT_EXECUTABLE
+end
+
+---The command is not there.
+---@param ctx table
+---@param command string
+---@return integer
+function run_status.missing(ctx, command)
+  ctx.err(require("srt.report").ours(command .. ": command not found"))
+  return NOT_FOUND
 end
 
 return run_status

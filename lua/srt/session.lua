@@ -48,7 +48,7 @@ local function new_box(facts, root, learner, given)
   local program = facts.program
   local box, reason = require("srt.c.box").new {
     root = root,
-    facts = { platform = "linux", cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
+    facts = { platform = sys.system, cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
     preset = function(name)
       if given and given.text and name == session.TEXT then return given.text, session.TEXT_FILE end
       if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end

@@ -12,13 +12,14 @@ local KINDS, PORTS = { "http", "https" }, { "http", "socks" }
 local function ignorant(net, try)
   local works, why = true, nil
   if try then works, why = try() end
+  if works == false then return "not served on macOS: they reach nothing" end
   if works then return net.transparent.eager and "served from the start" or "served, once a name is looked up" end
   return ("served, by an agent inside that makes each connection in their place: this kernel refuses nf_tables rules "
     .. "to us (%s)"):format(why)
 end
 
 ---@param net table the network of a profile
----@param try nil|fun(): boolean|nil, string|nil can this machine serve programs that ignore proxies?
+---@param try nil|fun(): boolean|nil, string|nil can this machine serve programs that ignore proxies? false: it can't
 ---@return {what: string, where: string}[]
 function ways.rows(net, try)
   local rows = {}

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/supervise.h"
+#include "core/attend.h"
 
 static void test_stopped(void **state)
 {
@@ -16,7 +16,7 @@ static void test_stopped(void **state)
 
 	(void)state;
 	uv_stop(loop);
-	assert_int_equal(supervise_wait(loop), 0);
+	assert_int_equal(attend_wait(loop), 0);
 	assert_false(uv_loop_alive(loop));
 }
 
@@ -26,7 +26,7 @@ static void test_signal(void **state)
 
 	(void)state;
 	assert_int_equal(raise(SIGTERM), 0);
-	assert_int_equal(supervise_wait(loop), SIGTERM);
+	assert_int_equal(attend_wait(loop), SIGTERM);
 	uv_run(loop, UV_RUN_NOWAIT);
 	assert_false(uv_loop_alive(loop));
 }
@@ -39,7 +39,7 @@ static void test_signal_as_it_stops(void **state)
 	(void)state;
 	assert_int_equal(raise(SIGHUP), 0);
 	uv_stop(loop);
-	assert_int_equal(supervise_wait(loop), SIGHUP);
+	assert_int_equal(attend_wait(loop), SIGHUP);
 	assert_false(uv_loop_alive(loop));
 }
 
@@ -51,6 +51,6 @@ int main(void)
 		cmocka_unit_test(test_signal_as_it_stops),
 	};
 
-	supervise_hold();
+	attend_hold();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

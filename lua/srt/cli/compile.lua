@@ -81,6 +81,7 @@ function compile.main(args, ctx)
   local loaded, problems = load(facts, options)
   local plan
   local kind = loaded and (options.backend or loaded.profile.backend)
+  if kind == "auto" then kind = require("srt.backend").NAMES[1] end
   if kind == "windows" then
     plan, problems = require("backends.windows").compile(loaded.profile, loaded.rules, { cwd = facts.cwd,
       wsl = facts.env.WSL_DISTRO_NAME ~= nil })

@@ -27,6 +27,10 @@ local COMMANDS = {
 local ON_WINDOWS = { ["windows-install"] = true, ["windows-uninstall"] = true, ["trust-ca"] = true,
   ["--srt-win"] = true }
 
+-- What asks the kernel in ways that only Linux has.
+local ON_LINUX = { doctor = true, exec = true, explain = true, learn = true, repl = true, session = true, test = true,
+  top = true }
+
 local KNOWN = {}
 for _, command in ipairs(COMMANDS) do KNOWN[command[1]] = true end
 
@@ -91,7 +95,7 @@ end
 local function context(program)
   return { program = program, out = out, err = err, tty = sys.isatty(2), load = load_for_check(program),
     commands = COMMANDS,
-    redirects = function() return require("srt.transparent").works() end }
+    redirects = function() return sys.system == "linux" and require("srt.transparent").works() end }
 end
 
 local function dispatch(program)
@@ -125,6 +129,10 @@ local function dispatch(program)
     return 125
   end
   if not KNOWN[name] then return unknown(name) end
+  if sys.system == "macos" and ON_LINUX[name] then
+    err(("srt-lua: %s is there on Linux only (docs/backend-seatbelt.md)\n"):format(name))
+    return 125
+  end
   local args = table.move(program, 2, #program, 1, {})
   return require("srt.cli." .. name).main(args, context(program))
 end

@@ -16,7 +16,11 @@ end
 
 local function debug_plan(say, plan, loaded)
   for _, note in ipairs(loaded.profile.notes) do say("note: " .. note) end
-  require("srt.plan_text").each(plan, say)
+  if plan.text then
+    for line in plan.text:gmatch("[^\n]+") do say(line) end
+  else
+    require("srt.plan_text").each(plan, say)
+  end
   say(("loading the policy, resolving and compiling it took %.2f ms"):format(loaded.took * 1000))
 end
 
@@ -47,6 +51,12 @@ end
 -- The status; or nil and why namespaces can't be had.
 local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local published, ok, proxy, live, message, unavailable
+  local mac = plan.backend == "seatbelt" and require "srt.seatbelt_run"
+  if mac then
+    message = mac.make(plan)
+    if message then return fail(ctx, message) end
+    if mac.missing(plan) then return require("srt.run_status").missing(ctx, options.command[1]) end
+  end
   -- Without namespaces a server inside has the host's port itself.
   if #plan.publish > 0 and plan.backend ~= "landlock" then
     published, message = require("srt.publish").listen(plan.publish)
@@ -70,7 +80,11 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
   end, say)
+  local log = mac and mac.log(plan, function(event) reporter:add(event) end, function(line)
+    tell(ctx, { line }, "warning: ")
+  end)
   local kind, value, notices, unreached = sandbox:run()
+  if log then log.close() end
   if watcher then
     watcher:close(unreached)
     reporter:missed(watcher.lost)

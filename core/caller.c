@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command gets back that the host process changes for itself. */
+#include "core/caller.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "core/util.h"
+
+void caller_save(struct caller *caller)
+{
+	struct sigaction action;
+	struct rlimit files = { 1024, 1024 };
+
+	sigemptyset(&caller->mask);
+	sigprocmask(SIG_SETMASK, NULL, &caller->mask);
+	sigemptyset(&caller->ignored);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (!sigaction(sig, NULL, &action) &&
+		    action.sa_handler == SIG_IGN)
+			sigaddset(&caller->ignored, sig);
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	caller->files_soft = files.rlim_cur;
+	caller->files_hard = files.rlim_max;
+}
+
+void caller_restore(const struct caller *caller)
+{
+	struct rlimit files = { caller->files_soft, caller->files_hard };
+	struct sigaction action = { 0 };
+
+	for (int sig = 1; sig < NSIG; sig++) {
+		action.sa_handler =
+			sigismember(&caller->ignored, sig) ? SIG_IGN : SIG_DFL;
+		(void)sigaction(sig, &action, NULL);
+	}
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
+void caller_let_go(const int *keep, size_t count)
+{
+	owned_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+	}
+	for (size_t i = 0; i < count; i++)
+		close(keep[i]);
+}

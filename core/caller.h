@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command gets back that the host process changes for itself. */
+#ifndef SRT_CALLER_H
+#define SRT_CALLER_H
+
+#include <signal.h>
+#include <stddef.h>
+
+/**
+ * struct caller - what the command gets back from before our own start
+ * @mask: signal mask
+ * @ignored: signals that were ignored (nohup), which stay so
+ * @files_soft, @files_hard: RLIMIT_NOFILE
+ */
+struct caller {
+	sigset_t mask;
+	sigset_t ignored;
+	unsigned long files_soft;
+	unsigned long files_hard;
+};
+
+/** caller_save() - take note; called first thing in the host process */
+void caller_save(struct caller *caller);
+
+/**
+ * caller_restore() - dispositions and limits as they were; not the mask
+ * Context: the process that becomes the command.
+ */
+void caller_restore(const struct caller *caller);
+
+/**
+ * caller_let_go() - leave the command's descriptors to the command
+ * @keep: descriptors above 2 that it has as well
+ *
+ * After the command was started: whoever reads what the command writes sees the
+ * end when the command lets go. Standard error stays open for our messages.
+ */
+void caller_let_go(const int *keep, size_t count);
+
+#endif
