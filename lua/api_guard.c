@@ -174,6 +174,22 @@ static int sockets_lua_find(lua_State *L)
 	return 2;
 }
 
+/* searchable(path, caps) -> is it a folder whose names can be looked up? */
+static int guard_lua_searchable(lua_State *L)
+{
+	const char *path = api_absolute(L, 1);
+	lua_Integer caps = luaL_checkinteger(L, 2);
+	bool searchable = false;
+	uint64_t ours;
+
+	if (!identity_act((uint64_t)caps, &ours)) {
+		searchable = !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+		(void)identity_act(ours, NULL);
+	}
+	lua_pushboolean(L, searchable);
+	return 1;
+}
+
 int luaopen_srt_c_guard(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
@@ -187,6 +203,7 @@ int luaopen_srt_c_guard(lua_State *L)
 	};
 	static const luaL_Reg functions[] = {
 		{ "compile", guard_lua_compile },
+		{ "searchable", guard_lua_searchable },
 		{ "sockets", sockets_lua_compile },
 		{ NULL, NULL },
 	};

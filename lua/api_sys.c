@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/identity.h"
 #include "core/nss.h"
 #include "core/system.h"
 #include "core/util.h"
@@ -357,22 +356,6 @@ static int sys_lua_writable(lua_State *L)
 	return 1;
 }
 
-/* searchable(path, caps) -> is it a folder whose names can be looked up? */
-static int sys_lua_searchable(lua_State *L)
-{
-	const char *path = check_path(L, 1);
-	lua_Integer caps = luaL_checkinteger(L, 2);
-	bool searchable = false;
-	uint64_t ours;
-
-	if (!identity_act((uint64_t)caps, &ours)) {
-		searchable = !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
-		(void)identity_act(ours, NULL);
-	}
-	lua_pushboolean(L, searchable);
-	return 1;
-}
-
 static int sys_lua_isatty(lua_State *L)
 {
 	lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
@@ -601,7 +584,6 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "user", sys_lua_user },
 		{ "ids", sys_lua_ids },
 		{ "write", sys_lua_write },
-		{ "searchable", sys_lua_searchable },
 		{ "writable", sys_lua_writable },
 		{ "isatty", sys_lua_isatty },
 		{ "pton", sys_lua_pton },

@@ -79,7 +79,7 @@ function bubblewrap.unreachable(plan)
   if sys.ids() ~= 0 then return nil end
   local view = require("srt.view").new(plan)
   local closed = remembered(function(path)
-    return not view.made[path] and not sys.searchable(path, 0) and path
+    return not view.made[path] and not require("srt.c.guard").searchable(path, 0) and path
   end)
   local shut = remembered(function(path)
     local st = closed(path) and sys.lstat(path)
