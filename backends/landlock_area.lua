@@ -119,7 +119,7 @@ end
 ---@param profile table
 ---@return table? watch of the plan
 function area.watch(profile)
-  local watch = require("srt.observe").of(profile)
+  local watch = require("srt.watching").of(profile)
   if not watch or not watch.tells or watch.learns then return nil end
   watch.connects = true
   return watch

@@ -198,7 +198,7 @@ function namespaces.compile(profile, rules, ctx)
     return nil, "network.allowUnixSockets can't be held with allowNestedUserNamespaces: in a namespace of its own a "
       .. "command can give a socket another path; leave out one of them"
   end
-  local watch, unwatched = require("srt.observe").of(profile)
+  local watch, unwatched = require("srt.watching").of(profile)
   if unwatched then return nil, unwatched end
   mounts_of(rules, plan, ctx.brief)
   plan.files = {}

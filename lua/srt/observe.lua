@@ -9,29 +9,6 @@ local sys = require "srt.c.sys"
 
 local observe = {}
 
----What the agent watches in a run: for observe, and for filesystem.decideOpen.
----@param profile table
----@return {reads: boolean, asks: boolean, learns: boolean, tells: boolean, connects: boolean, needed: boolean}|nil how
---- as a plan has it; tells: what is refused by name is observed, too; connects: and what would leave
----@return string|nil message why what the policy asks for can't be held
-function observe.of(profile)
-  local mode, given = profile.observe.mode, profile.observe.given
-  local asks = profile.callbacks.decideOpen[1] ~= nil
-  if mode == "none" and not asks then return nil end
-  if profile.nested then
-    -- In a tree of processes only one can be notified, and a container inside may want to be.
-    if not given and not asks then return nil end
-    return nil, ("%s can't be held with allowNestedUserNamespaces: in a namespace of its own a command can give a "
-      .. "folder another path; leave out one of them"):format(asks and "filesystem.decideOpen"
-      or ("observe = %q"):format(mode))
-  end
-  local learns, tells = profile.observe.learns, mode ~= "none"
-  -- Where none is led to the proxy, a connection fails and nobody else would tell.
-  local connects = tells and not profile.network.transparent
-  if learns then return { reads = learns.reads, learns = true, tells = true, connects = connects, needed = true } end
-  return { reads = asks or mode == "all", asks = asks, tells = tells, connects = connects, needed = asks or given }
-end
-
 local FAMILIES = { [0] = "AF_UNSPEC", [1] = "AF_UNIX", [2] = "AF_INET", [10] = "AF_INET6", [16] = "AF_NETLINK",
   [17] = "AF_PACKET", [29] = "AF_CAN", [31] = "AF_BLUETOOTH", [38] = "AF_ALG", [40] = "AF_VSOCK", [44] = "AF_XDP" }
 local NAMESPACES = { { 0x20000, "NEWNS" }, { 0x2000000, "NEWCGROUP" }, { 0x4000000, "NEWUTS" },

@@ -74,9 +74,16 @@ end
 
 local function ways(self, profile, policy) require("srt.ways").lint(self, profile.network, policy.values) end
 
-local function secrets(self, profile, _, ctx) require("srt.tls_lint").values(self, profile, ctx.env or {}) end
+local function secrets(self, profile, _, ctx)
+  if profile.credentials.active then require("srt.tls_lint").values(self, profile, ctx.env or {}) end
+end
 
-local function unread(self, profile) require("srt.tls_lint").unread(self, profile) end
+local function unread(self, profile)
+  local chains = profile.callbacks
+  if profile.network.tls or #chains.filterRequest + #chains.filterResponse > 0 then
+    require("srt.tls_lint").unread(self, profile)
+  end
+end
 
 local function sockets(self, profile, _, ctx)
   if profile.unix.allowed[1] then require("srt.unix_sockets").lint(self, profile.unix, ctx.env or {}) end
