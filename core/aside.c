@@ -150,8 +150,10 @@ int aside_write(const char *path, const void *text, size_t size, mode_t mode)
 static int write_over(int dir, const struct content *c, const struct stat *st,
 		      bool *begun)
 {
-	owned_fd int fd = openat(
-		dir, c->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	/* Read as well, for what posix_fallocate(3) does where a file system
+	 * can't. */
+	owned_fd int fd = openat(dir, c->name,
+				 O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat now;
 	int error;
 

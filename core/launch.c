@@ -95,7 +95,9 @@ int launch_namespaces(struct sandbox *sandbox, struct failure *failure)
 	if (error)
 		return error;
 	error = blocked(sandbox, clone_init, failure);
-	failure->unavailable = error;
+	/* Not for want of processes, descriptors or memory. */
+	failure->unavailable = error && error != -EAGAIN && error != -EMFILE &&
+			       error != -ENOMEM;
 	if (!error)
 		error = setup_tell(sandbox->others.child, MESSAGE_MAPS, -1);
 	return error;

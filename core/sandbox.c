@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "core/descendants.h"
 #include "core/inherited.h"
 #include "core/launch.h"
 #include "core/system.h"
@@ -72,6 +75,20 @@ static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 	return failure->error ? -failure->error : -EINVAL;
 }
 
+/*
+ * Waits for PID 1, or for a janitor that ends: bubblewrap's first process may
+ * outlive that, with PID 1's socket. Return: does PID 1 say something?
+ */
+static bool await_init(const struct sandbox *sandbox)
+{
+	struct pollfd fds[] = { { .fd = sandbox->control, .events = POLLIN },
+				{ .fd = sandbox->janitor } };
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) <= 0)
+		;
+	return fds[0].revents;
+}
+
 /* Of up to SYS_MAX_FDS points; those that are not there are -1. */
 static int take_some(struct sandbox *sandbox, size_t points,
 		     struct failure *failure)
@@ -80,8 +97,10 @@ static int take_some(struct sandbox *sandbox, size_t points,
 	int fds[SYS_MAX_FDS];
 	size_t count = SYS_MAX_FDS, next = 0;
 	struct message message;
-	ssize_t size = sys_receive(sandbox->control, &message, sizeof(message),
-				   fds, &count);
+	ssize_t size = await_init(sandbox)
+			       ? sys_receive(sandbox->control, &message,
+					     sizeof(message), fds, &count)
+			       : 0;
 
 	if (size == sizeof(message) && message.kind == MESSAGE_LISTENERS) {
 		for (size_t i = 0; i < points; i++) {
@@ -156,6 +175,8 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	out->shared = shared;
 	inherited_note(shared);
 	identity_alone(&shared->plan.id);
+	/* As the janitor is, in whose place we may have to be. */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 static int start_refused(const struct sandbox *sandbox, struct failure *failure)
@@ -322,6 +343,9 @@ struct leaving sandbox_close(struct sandbox *sandbox)
 	}
 	leaving.janitor = sandbox->pid;
 	leaving.init = end_init(sandbox);
+	/* What a janitor that was killed has left of a bubblewrap. */
+	if (sandbox->shared && sandbox->shared->plan.bwrap.program)
+		(void)descendants_end();
 	for (size_t i = 0; i < sandbox->listener_count; i++)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);

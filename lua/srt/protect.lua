@@ -151,6 +151,16 @@ end
 
 -- Sticky, and everybody may write.
 local SHARED = tonumber("1002", 8)
+-- Those that root owns, of all that root's command could make one.
+local OF_ROOT = { ["/tmp"] = true, ["/var/tmp"] = true, ["/dev/shm"] = true }
+
+-- A folder where everybody makes files, and that the command can't have made one: that takes its owner.
+local function is_shared(path)
+  local st, uid = sys.lstat(path), sys.ids()
+  if not st or st.mode & SHARED ~= SHARED then return false end
+  if uid == 0 then return OF_ROOT[path] or false end
+  return st.uid ~= uid
+end
 
 -- The folders that count: each allowed root, the working directory and its parents, the home directory.
 local function bases_of(self, ctx)
@@ -159,8 +169,7 @@ local function bases_of(self, ctx)
   local function add(list, path, depth)
     if seen[path] or own(path) then return end
     seen[path] = true
-    local st = sys.lstat(path)
-    list[#list + 1] = { path = path, depth = depth, shared = st ~= nil and st.mode & SHARED == SHARED }
+    list[#list + 1] = { path = path, depth = depth, shared = is_shared(path) }
   end
   for path in pairs(rules.allowWrite) do
     if rules.types[path] == "dir" and rules:at(path).write then add(roots, path, self.depth) end

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 from lib import BINARY, Case, LONG, as_everyone, main, need, skip
 from running import SHELL, Inside, children, until
@@ -109,6 +110,19 @@ class Bwrap(Case):
             os.remove(self.path("w/ready"))
             self.assertTrue(until(lambda: not (self.leftovers() + self.state()), 20), (depth, self.leftovers(), self.state()))
             self.assertEqual(["k"], os.listdir(self.w), depth)
+
+    def test_the_janitor_killed_while_bubblewrap_starts(self):
+        """Bubblewrap's first process would wait for ever for who has died, and the host process for it."""
+        policy = self.bwrap('allowWrite = { "." }')
+        for step in range(12):
+            run = self.start(["sleep", "0.2"], policy)
+            janitor = until(lambda pid=run.pid: next((child for child in children(pid) if children(child)), None))
+            self.assertTrue(janitor, "it does not start")
+            time.sleep(step * 0.001)
+            os.kill(janitor, signal.SIGKILL)
+            run.communicate(timeout=20)
+        self.run_srt(["true"], policy)
+        self.assertTrue(until(lambda: not (self.leftovers() + self.state())), (self.leftovers(), self.state()))
 
     def test_bubblewrap_that_is_missing_or_fails(self):
         fails = self.write("fails", "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n", 0o755)
