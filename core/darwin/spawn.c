@@ -198,16 +198,24 @@ static void take_signals(sigset_t *open)
 	sigdelset(open, SIGCHLD);
 }
 
-/* Whoever reads what the command writes sees the end when the command ends. */
-static void let_go(int socket, int most)
+/*
+ * Whoever reads what the command writes sees the end when the command ends.
+ * Return: the socket, by a number that fits into an fd_set.
+ */
+static int let_go(int socket, int most)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), low;
 
 	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
 		(void)dup2(null, fd);
 	for (int fd = STDERR_FILENO + 1; fd <= most; fd++)
 		if (fd != socket)
 			close(fd);
+	low = fcntl(socket, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (low < 0)
+		return socket;
+	close(socket);
+	return low;
 }
 
 __attribute__((noreturn)) static void stand_in(const struct spawn *spawn,
@@ -220,7 +228,7 @@ __attribute__((noreturn)) static void stand_in(const struct spawn *spawn,
 	command = start_command(spawn, most, socket);
 	if (command) {
 		tell(socket, SPAWN_STARTED, command);
-		let_go(socket, most);
+		socket = let_go(socket, most);
 		watch_over(command, spawn->reader, socket, &open);
 	}
 	_exit(0);
