@@ -330,11 +330,9 @@ static void wake_agent(struct init *init, short events)
 static int timeout(struct init *init)
 {
 	int due = forward_due(init);
+	int look = init->plan->bare ? -1 : remount_wait(&init->remount);
 
-	if (init->remount.names >= 0 || init->plan->bare ||
-	    (due >= 0 && due < REMOUNT_POLL_MS))
-		return due;
-	return REMOUNT_POLL_MS;
+	return look < 0 || (due >= 0 && due < look) ? due : look;
 }
 
 static _Noreturn void serve(struct init *init)
@@ -361,7 +359,8 @@ static _Noreturn void serve(struct init *init)
 			continue;
 		}
 		if (!init->plan->bare &&
-		    (fds[3].revents || fds[4].revents || fds[4].fd < 0))
+		    (fds[3].revents || fds[4].revents ||
+		     !remount_wait(&init->remount)))
 			remount_check(&init->remount,
 				      fds[4].revents && !fds[3].revents);
 		if (fds[5].revents)

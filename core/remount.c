@@ -30,13 +30,23 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
 		.state = calloc(plan->step_count + 1, 1),
 		.tell = tell,
 		.context = context,
+		.names = -1,
+		.look_at = sys_now_ms() + REMOUNT_POLL_MS,
 	};
 	if (!remount->state)
 		return -ENOMEM;
 	if (remount->changes < 0)
 		return -errno;
-	remount->names = moved_names_watch(plan, NULL);
 	return 0;
+}
+
+int remount_wait(const struct remount *remount)
+{
+	long long now = sys_now_ms();
+
+	if (remount->names >= 0)
+		return -1;
+	return remount->look_at > now ? (int)(remount->look_at - now) : 0;
 }
 
 static char *read_all(int fd)
@@ -279,6 +289,14 @@ void remount_check(struct remount *remount, bool names)
 
 	if (names && !moved_names_read(remount->names, plan))
 		return;
+	if (!remount_wait(remount)) {
+		/* Not before: the kernel takes its time to end an inotify
+		 * instance (milliseconds), so short runs go without. */
+		if (!remount->tried)
+			remount->names = moved_names_watch(plan, NULL);
+		remount->tried = true;
+		remount->look_at = sys_now_ms() + REMOUNT_POLL_MS;
+	}
 	if (!find_lost(remount))
 		return;
 	for (size_t i = 0; i < plan->step_count; i++) {

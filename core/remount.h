@@ -15,12 +15,14 @@
  * replaces or unlinks it, the kernel takes the mount away in every namespace.
  * @changes: descriptor to poll for POLLPRI: a mount came or went
  * @names: descriptor to poll for POLLIN: a name was moved away, or made where
- *	one of the plan's is missing; or -1: look every REMOUNT_POLL_MS instead
+ *	one of the plan's is missing; or -1: look when remount_wait() is over
  * The rest is its own.
  */
 struct remount {
 	int changes;
 	int names;
+	bool tried;	   /* to get @names */
+	long long look_at; /* ms, as of sys_now_ms() */
 	const struct plan *plan;
 	int masks;
 	unsigned char *state; /* one a step */
@@ -48,6 +50,12 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
  * Return: 0, or -errno with @failure filled.
  */
 int remount_links(const struct plan *plan, int masks, struct failure *failure);
+
+/**
+ * remount_wait() - how long nobody need look by himself
+ * Return: milliseconds; -1 for ever, since @names tells.
+ */
+int remount_wait(const struct remount *remount);
 
 /**
  * remount_check() - look what is lost, put it back, and see that it holds

@@ -39,8 +39,9 @@ static int new_piece(void)
 	if (piece == MAP_FAILED)
 		return -1;
 	piece += -(uintptr_t)piece % HUGE;
-	/* One fault in place of hundreds; where they can't be had, pages. */
-	(void)madvise(piece, PIECE, MADV_HUGEPAGE);
+	/* A huge page that a virtual machine's host has to find first costs
+	 * milliseconds; small ones have been used before. */
+	(void)madvise(piece, PIECE, MADV_NOHUGEPAGE);
 	arena.at = arena.ready = piece;
 	arena.end = piece + PIECE;
 	return 0;
