@@ -79,13 +79,13 @@ static _Noreturn void leave(const struct init *init, int status)
 }
 
 /* The last message: nothing of the run is left but us. */
-static _Noreturn void leave_alone(const struct init *init,
-				  struct message *message)
+static _Noreturn void leave_alone(struct init *init, struct message *message)
 {
 	end_others(init);
 	/* Who ends the run has to have the file to itself. */
 	if (init->state >= 0)
 		close(init->state);
+	remount_close(&init->remount);
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
 	_exit(0);

@@ -5,6 +5,7 @@
 
 #include "core/command.h"
 #include "core/plan.h"
+#include "core/processors.h"
 
 #define INHERITED_COUNT 3
 
@@ -18,6 +19,7 @@
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_GO
+ * @processors: PID 1's; the host's to write, before MESSAGE_MAPS
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched
  */
@@ -26,6 +28,7 @@ struct shared {
 	struct caller caller;
 	const char *inherited[INHERITED_COUNT];
 	pid_t init;
+	struct processors processors;
 	size_t size;
 	size_t used;
 	size_t ready;

@@ -55,6 +55,7 @@ static int clone_init(struct sandbox *sandbox, struct failure *failure)
 	close(steal_fd(&sandbox->others.setup));
 	if (pid < 0)
 		return failure_set(failure, -pid, "cannot make namespaces");
+	processors_part(pid, &sandbox->shared->processors);
 	sandbox->init = pid;
 	sandbox->shared->init = pid;
 	return namespaces_map(&sandbox->shared->plan.id, pid, failure);

@@ -49,6 +49,13 @@ int remount_wait(const struct remount *remount)
 	return remount->look_at > now ? (int)(remount->look_at - now) : 0;
 }
 
+void remount_close(struct remount *remount)
+{
+	if (remount->names >= 0)
+		sys_abandon(remount->names);
+	remount->names = -1;
+}
+
 static char *read_all(int fd)
 {
 	size_t size = 64 << 10, used = 0;
@@ -312,7 +319,6 @@ void remount_check(struct remount *remount, bool names)
 		return;
 	/* What was made anew is another folder to watch; and what is made where
 	 * nothing is missing any more does not matter. */
-	if (remount->names >= 0)
-		close(remount->names);
+	remount_close(remount);
 	remount->names = moved_names_watch(plan, remount->state);
 }

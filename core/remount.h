@@ -65,4 +65,10 @@ int remount_wait(const struct remount *remount);
  */
 void remount_check(struct remount *remount, bool names);
 
+/**
+ * remount_close() - hear of names no more
+ * Context: PID 1, as its last but one act.
+ */
+void remount_close(struct remount *remount);
+
 #endif

@@ -267,6 +267,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 		failure->unavailable = true;
 		return error;
 	}
+	processors_restore(&shared->processors);
 	/* The plan is complete from here on. */
 	error = setup_await(control, MESSAGE_GO, NULL, failure);
 	setup_close(plan,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -153,4 +154,16 @@ void sys_close_all_but(int from, const int *keep, size_t count)
 		from = next + 1;
 	}
 	(void)syscall(SYS_close_range, (unsigned int)from, ~0U, 0U);
+}
+
+void sys_abandon(int fd)
+{
+	int ring[3] = { -1, -1, fd };
+
+	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ring)) {
+		(void)sys_send(ring[0], "", 1, ring, ARRAY_SIZE(ring));
+		close(ring[0]);
+		close(ring[1]);
+	}
+	close(fd);
 }

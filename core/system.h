@@ -80,6 +80,14 @@ int sys_write_file(const char *path, const char *text);
 /** sys_close_all_but() - close every descriptor from @from up but @keep */
 void sys_close_all_but(int from, const int *keep, size_t count);
 
+/**
+ * sys_abandon() - close a descriptor without waiting for what that takes
+ *
+ * It goes into a ring of sockets that nobody can reach, which the kernel frees
+ * in a thread of its own: unix(7). Where that can't be made it is just closed.
+ */
+void sys_abandon(int fd);
+
 /** sys_raise_file_limit() - each client of the proxy takes two descriptors */
 void sys_raise_file_limit(void);
 

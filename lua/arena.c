@@ -17,8 +17,8 @@
 #define PIECE (32UL << 20) /* address space */
 #define HUGE (2UL << 20)
 /* What a usual run takes, and by how much it grows. */
-#define AT_START (1280UL << 10)
-#define GROWTH (256UL << 10)
+#define AT_START (896UL << 10)
+#define GROWTH (128UL << 10)
 
 struct block {
 	struct block *next;
