@@ -42,9 +42,10 @@ end
 ---@return table|nil rule the first one for which there is no room
 function loopback.points(profile)
   local points, taken = {}, {}
-  local decider = require("srt.decide_net").compile(profile)
+  local decider -- most policies have nothing to ask it here
   for _, rule in ipairs(profile.network.allowed) do
     local addresses = rule.kind == "exact" and rule.port and loopback.addresses(rule.host)
+    decider = decider or addresses and require("srt.decide_net").compile(profile)
     if addresses and decider:connect(rule.host, rule.port, "loopback").action == "allow" then
       for _, address in ipairs(addresses) do
         local key = address .. " " .. rule.port
