@@ -159,26 +159,31 @@ static int copy_call(struct guard *guard, void *data,
 	return error;
 }
 
-int guard_refuse(struct guard *guard, const struct guard_place *place)
+int guard_refuse(struct guard *guard, const struct guard_place *place,
+		 bool folder)
 {
-	struct stat st;
+	int error = guard_place_look(place);
 
-	if (!fstatat(place->dir, place->name, &st, AT_SYMLINK_NOFOLLOW))
+	if (!error)
 		return -EEXIST;
-	if (errno == EACCES)
+	if (error == -EACCES)
 		return -EACCES;
+	/* As filename_create() of the kernel: before what may be written. */
+	if (!folder && guard_place_slash(place))
+		return -ENOENT;
 	watch_tell(guard, WATCH_NAME, WATCH_CREATE, place->real);
 	return -EROFS;
 }
 
 /* What can't be made, since it is there or since it may not be. */
-static int refuse(struct guard *guard, const struct guard_place *place,
-		  bool link)
+static int refuse(struct guard *guard, const struct call *call, bool link)
 {
+	const struct guard_place *place = &call->place[1];
+
 	if (guard_place_special(place) ||
 	    !guard_denies(&guard->rules, place->real, link))
 		return 0;
-	return guard_refuse(guard, place);
+	return guard_refuse(guard, place, call->layout->what == MKDIR);
 }
 
 /*
@@ -221,7 +226,7 @@ static int do_link(struct guard *guard, struct call *call)
 		return guard_pass(guard, WATCH_CREATE, new->real);
 	if (!guard_may_file(guard, fd))
 		return guard_keep_out(guard, fd, new);
-	error = refuse(guard, new, S_ISLNK(st.st_mode));
+	error = refuse(guard, call, S_ISLNK(st.st_mode));
 	if (error)
 		return error;
 	snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
@@ -237,7 +242,7 @@ static int make(struct guard *guard, struct call *call)
 
 	if (!guard_may(guard, new))
 		return guard_pass(guard, WATCH_CREATE, new->real);
-	error = refuse(guard, new, call->layout->what == SYMLINK);
+	error = refuse(guard, call, call->layout->what == SYMLINK);
 	if (error)
 		return error;
 	switch (call->layout->what) {

@@ -20,10 +20,13 @@ void guard_serve(struct guard *guard);
 
 /**
  * guard_refuse() - what may not be made: the host process is told, unless it is
- * there, or its folder can't be searched
- * Return: -EROFS, -EEXIST or -EACCES.
+ * there, its folder can't be searched, or it is to be a folder by its slash
+ * alone
+ * @folder: it would be one
+ * Return: -EROFS, -EEXIST, -EACCES or -ENOENT.
  */
-int guard_refuse(struct guard *guard, const struct guard_place *place);
+int guard_refuse(struct guard *guard, const struct guard_place *place,
+		 bool folder);
 
 /**
  * guard_leave() - let the kernel carry the call out

@@ -224,7 +224,7 @@ static int create(const struct opening *o)
 	if (!(o->flags & O_CREAT))
 		return -ENOENT;
 	if (guard_denies(&o->guard->rules, o->place->real, false))
-		return guard_refuse(o->guard, o->place);
+		return guard_refuse(o->guard, o->place, false);
 	fd = open_place(o, o->flags | O_EXCL | O_CLOEXEC);
 	return fd < 0 ? -errno : answer(o, fd);
 }

@@ -22,6 +22,16 @@ bool guard_place_slash(const struct guard_place *place)
 	return strchr(place->name, '/') != NULL;
 }
 
+int guard_place_look(const struct guard_place *place)
+{
+	char name[PATH_MAX];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(place->name, "/"),
+		 place->name);
+	return fstatat(place->dir, name, &st, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+}
+
 bool guard_place_special(const struct guard_place *place)
 {
 	size_t size = strcspn(place->name, "/");

@@ -71,6 +71,9 @@ int guard_real_path(int fd, char real[PATH_MAX]);
 /** guard_place_slash() - does the name end with a slash? */
 bool guard_place_slash(const struct guard_place *place);
 
+/** guard_place_look() - is it there, as a link too? Return: 0 or -errno. */
+int guard_place_look(const struct guard_place *place);
+
 /** guard_place_special() - is it "." or "..", which can't be made? */
 bool guard_place_special(const struct guard_place *place);
 

@@ -78,7 +78,6 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 {
 	const struct guard_rules *rules = &guard->rules;
 	const struct guard_place *denied = to;
-	struct stat st;
 	int error = 0;
 
 	if (!guard_may(guard, from) || !guard_may(guard, to))
@@ -104,7 +103,7 @@ int guard_rename(struct guard *guard, const struct guard_place *from,
 			error = -EROFS;
 	}
 	if (error == -EROFS && (flags & RENAME_NOREPLACE) &&
-	    !fstatat(to->dir, to->name, &st, AT_SYMLINK_NOFOLLOW))
+	    !guard_place_look(to))
 		error = -EEXIST;
 	if (error == -EROFS)
 		watch_tell(guard, WATCH_NAME, WATCH_CREATE, denied->real);

@@ -335,6 +335,13 @@ static int timeout(struct init *init)
 	return look < 0 || (due >= 0 && due < look) ? due : look;
 }
 
+static void watch_mounts(struct init *init, short changes, short names)
+{
+	if (!init->plan->bare &&
+	    (changes || names || !remount_wait(&init->remount)))
+		remount_check(&init->remount, names && !changes);
+}
+
 static _Noreturn void serve(struct init *init)
 {
 	struct pollfd fds[6 + INSIDE_MAX] = {
@@ -358,11 +365,7 @@ static _Noreturn void serve(struct init *init)
 				leave(init, 1);
 			continue;
 		}
-		if (!init->plan->bare &&
-		    (fds[3].revents || fds[4].revents ||
-		     !remount_wait(&init->remount)))
-			remount_check(&init->remount,
-				      fds[4].revents && !fds[3].revents);
+		watch_mounts(init, fds[3].revents, fds[4].revents);
 		if (fds[5].revents)
 			wake_agent(init, fds[5].revents);
 		if (fds[0].revents)

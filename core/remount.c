@@ -288,6 +288,15 @@ static void lose_beneath(struct remount *remount, size_t index)
 			remount->state[i] |= LOST;
 }
 
+/* Not from the start: the end of an inotify instance takes the kernel
+ * milliseconds, so short runs that lose nothing go without. */
+static void watch_names(struct remount *remount)
+{
+	if (!remount->tried)
+		remount->names = moved_names_watch(remount->plan, NULL);
+	remount->tried = true;
+}
+
 void remount_check(struct remount *remount, bool names)
 {
 	const struct plan *plan = remount->plan;
@@ -297,11 +306,7 @@ void remount_check(struct remount *remount, bool names)
 	if (names && !moved_names_read(remount->names, plan))
 		return;
 	if (!remount_wait(remount)) {
-		/* Not before: the kernel takes its time to end an inotify
-		 * instance (milliseconds), so short runs go without. */
-		if (!remount->tried)
-			remount->names = moved_names_watch(plan, NULL);
-		remount->tried = true;
+		watch_names(remount);
 		remount->look_at = sys_now_ms() + REMOUNT_POLL_MS;
 	}
 	if (!find_lost(remount))
@@ -309,6 +314,7 @@ void remount_check(struct remount *remount, bool names)
 	for (size_t i = 0; i < plan->step_count; i++) {
 		if (!(remount->state[i] & LOST))
 			continue;
+		watch_names(remount);
 		restore(remount, i, since);
 		if (remount->state[i])
 			continue;

@@ -30,7 +30,7 @@ bool path_below(const char *path, const char *top)
 {
 	size_t size = strlen(top);
 
-	if (size == 1)
+	if (size == 1 && *top == '/')
 		return true;
 	return strncmp(path, top, size) == 0 &&
 	       (path[size] == '\0' || path[size] == '/');

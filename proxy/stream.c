@@ -3,7 +3,6 @@
 #include "proxy/stream.h"
 
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "proxy/internal.h"
 #include "proxy/stream_private.h"
@@ -28,16 +27,6 @@ void stream_wake(struct stream *stream)
 		stream->wake(stream->owner);
 }
 
-/* As one huge page where the kernel has them: pages would fault one by one. */
-static char *new_scratch(void)
-{
-	char *scratch = aligned_alloc(PROXY_SCRATCH, PROXY_SCRATCH);
-
-	if (scratch)
-		(void)madvise(scratch, PROXY_SCRATCH, MADV_HUGEPAGE);
-	return scratch;
-}
-
 /* One scratch buffer serves all: it is filled and used up in one turn. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -48,7 +37,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 
 	(void)suggested;
 	if (!proxy->scratch)
-		proxy->scratch = new_scratch();
+		proxy->scratch = malloc(PROXY_SCRATCH);
 	*buffer = uv_buf_init(proxy->scratch,
 			      !proxy->scratch ? 0
 			      : large	      ? PROXY_BURST << stream->pace

@@ -40,8 +40,8 @@
 #define POLLRDHUP 0
 #endif
 /* Hints. */
-#ifndef MADV_HUGEPAGE
-#define MADV_HUGEPAGE MADV_NORMAL
+#ifndef MADV_NOHUGEPAGE
+#define MADV_NOHUGEPAGE MADV_NORMAL
 #endif
 
 int compat_socket(int domain, int type, int protocol);

@@ -32,6 +32,15 @@ class Endings(Running):
         self.assertEqual(process.communicate(timeout=20)[0], b"a b\n$HOME\n*\n\n--help\n-c\n")
 
     @as_everyone
+    def test_processors(self):
+        """The caller's, though PID 1 is made to begin on another one."""
+        ours = os.sched_getaffinity(0)
+        for allowed in (ours, {min(ours)}, {max(ours)}):
+            process = self.start(["/usr/bin/python3", "-c", "import os; print(os.sched_getaffinity(0))"], WORK,
+                                 preexec=lambda allowed=allowed: os.sched_setaffinity(0, allowed))
+            self.assertEqual("%s\n" % allowed, process.communicate(timeout=20)[0].decode())
+
+    @as_everyone
     def test_background_children_end_with_the_command(self):
         for name, script in (("plain", "sleep %s & echo started"),
                              ("setsid", "setsid nohup sleep %s >/dev/null 2>&1 & sleep 0.1; echo started"),

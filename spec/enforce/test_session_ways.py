@@ -127,6 +127,19 @@ class Ways(Sessions):
                 self.assertIn("with enableWeakerNestedSandbox = true", done.stderr)
                 self.assertNotIn("has ended", done.stderr)
 
+    @as_everyone
+    def test_what_might_be_less(self):
+        """Agreeing to less than namespaces changes nothing where they are there, nor what else is asked for."""
+        for more in ("strict = true", 'filesystem = { allowWrite = { "." }, decideOpen = function() return true end }'):
+            path = self.policy("{ enableWeakerNestedSandbox = true, %s }" % more)
+            script = CONTAINED % {"srt": BINARY, "policy": path}
+            done = self.on_host(["sh", "-c", script], text=True, timeout=60)
+            self.assertEqual((5, "in\n"), (done.returncode, done.stdout), done.stderr)
+            self.assertNotIn("not held", done.stderr)
+            done = self.on_host([CONTAINER, "sh", "-c", script], text=True, timeout=60)
+            self.assertEqual((125, ""), (done.returncode, done.stdout), done.stderr)
+            self.assertIn("strict = true" if more.startswith("strict") else "decideOpen", done.stderr)
+
 
 if __name__ == "__main__":
     main()

@@ -64,8 +64,13 @@ local function judged(loaded, facts)
     return ("backend = %q can't be held in a session, which takes %s"):format(profile.backend,
       table.concat(require("srt.backend").NAMES, ", "))
   end
-  local lacks, why = require("srt.backend").foretold(loaded, facts)
-  local warnings = table.move(lacks, 1, #lacks, #profile.warnings + 1, profile.warnings)
+  local warnings, why = profile.warnings, nil
+  -- What less than namespaces would hold is judged, and told, where a command can't have them.
+  if profile.backend ~= "auto" then
+    local lacks
+    lacks, why = require("srt.backend").foretold(loaded, facts)
+    table.move(lacks, 1, #lacks, #warnings + 1, warnings)
+  end
   if not why and profile.strict and warnings[1] then
     why = "strict = true, but not all of the policy is held: " .. warnings[1]
   end
