@@ -28,7 +28,8 @@
 
 struct confinement setup_first(const struct shared *shared)
 {
-	prctl(PR_SET_NAME, "srt-lua-init");
+	prctl(PR_SET_NAME, SETUP_NAME);
+	sys_forget_arguments(SETUP_NAME);
 	/* The command gets the plan's. */
 	sys_forget_environment();
 	return (struct confinement){

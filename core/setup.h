@@ -8,6 +8,10 @@
 #include "core/message.h"
 #include "core/mounts.h"
 
+/* What PID 1 is called, so that who looks for srt-lua finds the host process.
+ */
+#define SETUP_NAME "sandbox-init"
+
 /**
  * setup_begin() - what every plan has: network, tree, /proc and /dev
  *

@@ -81,6 +81,20 @@ int sys_write_file(const char *path, const char *text);
 void sys_close_all_but(int from, const int *keep, size_t count);
 
 /**
+ * sys_note_arguments() - where sys_forget_arguments() finds them
+ * Context: main(), which the kernel gives them in one piece.
+ */
+void sys_note_arguments(int argc, char **argv);
+
+/**
+ * sys_forget_arguments() - be called @name, and nothing else, by ps(1)
+ *
+ * A copy of the host process that keeps its arguments would be found with it:
+ * a signal by pkill(1) would reach both, as one to the process group does.
+ */
+void sys_forget_arguments(const char *name);
+
+/**
  * sys_abandon() - close a descriptor without waiting for what that takes
  *
  * It goes into a ring of sockets that nobody can reach, which the kernel frees

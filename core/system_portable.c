@@ -81,6 +81,32 @@ int sys_write_file(const char *path, const char *text)
 	return (size_t)written == size ? 0 : -EIO;
 }
 
+static struct {
+	char *text;
+	size_t size;
+} arguments;
+
+void sys_note_arguments(int argc, char **argv)
+{
+	char *last = argc ? argv[argc - 1] : NULL;
+
+	if (!last)
+		return;
+	arguments.text = argv[0];
+	arguments.size = (size_t)(last - argv[0]) + strlen(last);
+}
+
+void sys_forget_arguments(const char *name)
+{
+	size_t size = strlen(name);
+
+	if (!arguments.text)
+		return;
+	explicit_bzero(arguments.text, arguments.size);
+	memcpy(arguments.text, name,
+	       size < arguments.size ? size : arguments.size);
+}
+
 void sys_forget_environment(void)
 {
 	static const char hooks[] = "SRT_LUA_";

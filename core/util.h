@@ -62,8 +62,8 @@ bool list_room(void *list, size_t count, size_t *room, size_t size);
 
 /**
  * path_below() - is @path equal to @top or beneath it? Both absolute, or both
- * relative to one folder, without
- * "." or ".." components and without a trailing slash (except "/").
+ * relative to one folder; without "." or ".." components and without a trailing
+ * slash (except "/").
  */
 bool path_below(const char *path, const char *top);
 

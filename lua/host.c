@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,9 +191,12 @@ int program_main(int argc, char **argv)
 	static lua_State *L;
 	int status;
 
+	sys_note_arguments(argc, argv);
 	if (host_inside(argc, argv, &status))
 		return status;
 	caller_save(&host_caller);
+	/* A file that may not grow is an error, which has a message. */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	status = fill_standard_descriptors();
 	if (status) {
 		fprintf(stderr, "srt-lua: cannot open /dev/null: %s\n",

@@ -201,6 +201,7 @@ function state.create(folders, text)
       if had(folder) then fd, message = tidy.create(path, text) end
       if fd then return { path = path, fd = fd, folder = folder } end
     end
+    state.leave(folders, folder)
   end
   return nil, "there is no folder for the state of the run that only this user can write to: "
     .. table.concat(folders, ", ") .. (message and " (" .. message .. ")" or "")

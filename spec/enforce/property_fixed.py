@@ -58,6 +58,18 @@ BEYOND = dict(
     steps=[("dir", b"TOP/w/b", 0, "own"), ("file", b"TOP/w/b/.envrc", 0o644, "own"), ("dir", b"TOP/out/b", 0o700, "other"),
            ("file", b"TOP/out/b/c", 0o644, "own")],
     lists={"allowWrite": [b"TOP/w"], "denyRead": [b"TOP/out/b/c"]}, questions=[("write", b"TOP/w/b/.envrc"), ("read", b"TOP/out/b/c")])
+# A slash behind what may not be made: there, or to be a folder by it alone, before it is denied.
+ENDED = dict(
+    steps=[("dir", b"TOP/out/b", 0o755, "own"), ("file", b"TOP/out/b/a", 0o644, "own"), ("dir", b"TOP/out/b/d", 0o755, "own"),
+           ("file", b"TOP/w/f", 0o644, "own")],
+    lists={"allowWrite": [b"TOP/w"], "denyWrite": [b"GLOBTOP/out/*/*", b"TOP/w/no"]},
+    questions=[(action, path) for action in ("mknod", "mkdir", "symlink", "create")
+               for path in (b"TOP/out/b/a/", b"TOP/out/b/d/", b"TOP/out/b/n/", b"TOP/w/no/", b"TOP/w/f/")]
+    + [("link", b"TOP/w/f", path) for path in (b"TOP/out/b/a/", b"TOP/out/b/n/", b"TOP/w/no/", b"TOP/w/f/")])
+# A hidden name of one letter hides nothing but itself.
+LETTER = dict(
+    steps=[("dir", b"TOP/out/b", 0o500, "own")], lists={"allowWrite": [b"TOP"], "denyRead": [b"TOP/out/b"]},
+    questions=[("exchange", b"TOP/w", b"TOP/out"), ("rename", b"TOP/out", b"TOP/w/x")])
 FIXED = [case for user in ("user", "root") for case in (
     _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART),
-    _case(user, **SHUT, guard=True), _case(user, **BEYOND))]
+    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True))]

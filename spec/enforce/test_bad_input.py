@@ -507,6 +507,9 @@ class Surroundings(BadInput):
                     self.assertTrue(got.code == 0 and got.out == "ran\n" or got.code in (125, 126, 127) or got.code < 0 or
                                     limit != resource.RLIMIT_NOFILE, got)
                     self.assertNotIn("internal error", got.err.replace("not enough memory", ""))
+                    if limit == resource.RLIMIT_FSIZE:
+                        self.assertEqual((125, ""), (got.code, got.out), got)
+                        self.assertIn("File too large", got.err)
         deadline = time.monotonic() + 5
         while self.leftovers() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -106,7 +106,7 @@ print(len(os.listdir("s")) > 3, len(os.listdir("c")) > 3)"""
         lines = got.out.splitlines()
         self.assertLess(int(lines[0]), 8, got)
         self.assertNotEqual(os.readlink("/proc/self/ns/pid"), lines[1])
-        self.assertEqual("srt-lua-init", lines[2])
+        self.assertEqual("sandbox-init", lines[2])
 
     @as_everyone
     def test_seven_namespaces_of_its_own(self):

@@ -6,7 +6,7 @@ import signal
 import time
 
 from lib import as_everyone, main
-from running import COUNT, Running, sleeper, state, tag, until
+from running import COUNT, Running, children, sleeper, state, tag, until
 
 FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT,
              signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH]
@@ -116,6 +116,20 @@ class Signals(Running):
                 process = self.ready("/usr/bin/python3", "-c", script)
                 send(process.pid, signal.SIGTERM)
                 self.ends(process, 11)
+
+    @as_everyone
+    def test_by_name(self):
+        """As pkill(1) sends it, by the program's name or its command line, to whatever of the run has that."""
+        for part in ("comm", "cmdline"):
+            process = self.ready("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done")
+            named = []
+            for pid in [process.pid, *children(process.pid)]:
+                with open("/proc/%d/%s" % (pid, part), encoding="utf-8") as file:
+                    named += [pid] if "srt-lua" in file.read() else []
+            self.assertIn(process.pid, named)
+            for pid in named:
+                os.kill(pid, signal.SIGTERM)
+            self.ends(process, 7)
 
     @as_everyone
     def test_a_signal_while_it_is_set_up(self):
