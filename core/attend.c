@@ -2,64 +2,56 @@
 /* The host process without a command: until a signal ends it. */
 #include "core/attend.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <sys/signalfd.h>
+#include <stddef.h>
 
+#include "core/signals.h"
 #include "core/system.h"
 #include "core/util.h"
 
-static void ending_signals(sigset_t *set)
+static struct {
+	uv_signal_t handles[SIGNALS_ENDING]; /* closed by a later turn */
+	int came;
+} attending;
+
+static void on_signal(uv_signal_t *handle, int number)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
+	attending.came = number;
+	uv_stop(handle->loop);
 }
 
-void attend_hold(void)
+static int begin(uv_loop_t *loop)
 {
-	sigset_t set;
+	int error = 0;
 
-	ending_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-}
-
-static void on_ending(uv_poll_t *poll, int status, int events)
-{
-	(void)status;
-	(void)events;
-	uv_stop(poll->loop);
-	uv_close((uv_handle_t *)poll, NULL);
+	for (size_t i = 0; !error && signals_ending[i]; i++) {
+		error = uv_signal_init(loop, &attending.handles[i]);
+		if (!error)
+			error = uv_signal_start(&attending.handles[i],
+						on_signal, signals_ending[i]);
+	}
+	return error;
 }
 
 int attend_wait(uv_loop_t *loop)
 {
-	struct signalfd_siginfo info = { 0 };
-	static uv_poll_t poll; /* closed by a later turn */
-	owned_fd int signals = -1;
 	sigset_t set;
 	int error;
 
-	ending_signals(&set);
-	signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signals < 0)
-		return -errno;
+	attending.came = 0;
 	sys_raise_file_limit();
-	error = uv_poll_init(loop, &poll, signals);
-	if (!error)
-		error = uv_poll_start(&poll, UV_READABLE, on_ending);
+	error = begin(loop);
 	if (error)
 		return error;
+	signals_set(&set, signals_ending);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	uv_run(loop, UV_RUN_DEFAULT);
-	if (read(signals, &info, sizeof(info)) != sizeof(info))
-		error = -EIO;
-	if (!uv_is_closing((uv_handle_t *)&poll)) {
-		/* Somebody else has stopped the loop; the turn closes it. */
-		uv_close((uv_handle_t *)&poll, NULL);
+	/* A second one does not disturb what is done at the end; one that came
+	 * as somebody else stopped the loop counts. */
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (!attending.came)
 		uv_run(loop, UV_RUN_NOWAIT);
-		error = 0;
-	}
-	return error ? error : (int)info.ssi_signo;
+	for (size_t i = 0; signals_ending[i]; i++)
+		uv_close((uv_handle_t *)&attending.handles[i], NULL);
+	uv_run(loop, UV_RUN_NOWAIT);
+	return attending.came;
 }

@@ -6,15 +6,8 @@
 #include <uv.h>
 
 /**
- * attend_hold() - without a command: hold back what attend_wait() takes
- *
- * Before others are told that we are there.
- */
-void attend_hold(void);
-
-/**
- * attend_wait() - without a command: run the loop until SIGINT, SIGTERM or
- * SIGHUP
+ * attend_wait() - without a command: run the loop until one of signals_ending,
+ * which signals_hold() holds
  * Return: which signal came, 0 where uv_stop() was called (then it may be
  * called again), or -errno.
  */

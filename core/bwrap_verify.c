@@ -90,8 +90,8 @@ int bwrap_verify(const struct plan *plan, int masks, struct failure *failure)
 			return failure_set(
 				failure, -error,
 				error == -EACCES
-					? "%s can't be reached inside, where a "
-					  "root caller has no capability"
+					? "%s can't be reached inside, where "
+					  "nobody has a capability"
 					: "%s was replaced while the sandbox "
 					  "was made",
 				plan->steps[i].target);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "core/signals.h"
 #include "core/system.h"
 #include "core/terminal.h"
 #include "core/util.h"
@@ -23,32 +24,6 @@ struct supervisor {
 	uv_poll_t control_poll;
 	uv_poll_t signal_poll;
 };
-
-static void handled_signals(sigset_t *set)
-{
-	static const int signals[] = { SIGINT,	 SIGTERM, SIGHUP,
-				       SIGQUIT,	 SIGUSR1, SIGUSR2,
-				       SIGWINCH, SIGTSTP, SIGCONT };
-
-	sigemptyset(set);
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		sigaddset(set, signals[i]);
-}
-
-void supervise_block(void)
-{
-	sigset_t set;
-
-	handled_signals(&set);
-	/* We stop when PID 1 says that the command did, not by ourselves. */
-	sigaddset(&set, SIGTTIN);
-	/* For tcsetpgrp(3) from the background, too. */
-	sigaddset(&set, SIGTTOU);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	/* Ignored by some callers: then wait(2) would learn no status. */
-	(void)signal(SIGCHLD, SIG_DFL);
-}
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -186,7 +161,7 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 
 	*out = (struct outcome){ .kind = OUTCOME_FAILED };
 	failure_set(&out->failure, 0, "the sandbox was killed from outside");
-	handled_signals(&set);
+	signals_set(&set, signals_handed_on);
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s.signals < 0)
 		return -errno;

@@ -48,16 +48,10 @@ struct outcome {
 };
 
 /**
- * supervise_block() - hold back the signals that supervise_run() handles
- *
- * To be called before sandbox_start(), so that none is lost in between.
- */
-void supervise_block(void);
-
-/**
  * supervise_run() - run the loop until the command has ended
  *
- * Signals that reach this process are told to PID 1. When the command stops,
+ * Signals that reach this process (and signals_hold_for_command() holds) are
+ * told to PID 1. When the command stops,
  * this process stops too, so that the user's shell sees the job stopped.
  * @loop: other handles on it (the proxy) are served meanwhile
  * @questions: may be asked meanwhile

@@ -13,6 +13,7 @@
 #include "core/plan.h"
 #include "core/sandbox.h"
 #include "core/seccomp.h"
+#include "core/signals.h"
 #include "core/supervise.h"
 #include "core/system.h"
 #include "lua/api.h"
@@ -59,7 +60,7 @@ static int prepare(struct object *object, bool bare, struct failure *failure)
 			origins_shared(&object->origins);
 	}
 	/* Signals are held back from here on, so that none is lost. */
-	supervise_block();
+	signals_hold_for_command();
 	return sandbox_prepare(object->shared, &object->sandbox, failure);
 }
 

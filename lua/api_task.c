@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "core/attend.h"
+#include "core/signals.h"
 #include "lua/api.h"
 #include "lua/await.h"
 
@@ -120,7 +121,7 @@ static int task_lua_turn(lua_State *L)
 static int task_lua_hold(lua_State *L)
 {
 	(void)L;
-	attend_hold();
+	signals_hold(signals_ending);
 	return 0;
 }
 

@@ -7,17 +7,15 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "core/signals.h"
 #include "core/system.h"
 #include "core/terminal.h"
 #include "core/util.h"
 
-const int run_signals[] = { SIGINT,  SIGTERM,  SIGHUP,	SIGQUIT, SIGUSR1,
-			    SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, 0 };
-
 struct run {
 	uv_loop_t *loop;
 	struct terminal terminal;
-	uv_signal_t signals[ARRAY_SIZE(run_signals) - 1];
+	uv_signal_t signals[SIGNALS_HANDED_ON];
 	uv_poll_t poll;
 	int socket;
 	pid_t command;
@@ -26,27 +24,6 @@ struct run {
 	bool over;
 	struct spawn_message *end;
 };
-
-static void signal_set(sigset_t *set)
-{
-	sigemptyset(set);
-	for (size_t i = 0; run_signals[i]; i++)
-		sigaddset(set, run_signals[i]);
-}
-
-void run_hold(void)
-{
-	sigset_t set;
-
-	signal_set(&set);
-	/* We stop when the command did, not by ourselves; and tcsetpgrp(3) is
-	 * called from the background, too. */
-	sigaddset(&set, SIGTTIN);
-	sigaddset(&set, SIGTTOU);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)signal(SIGCHLD, SIG_DFL);
-}
 
 static void on_closed(uv_handle_t *handle)
 {
@@ -63,7 +40,7 @@ static void finish(struct run *run, int error)
 	run->over = true;
 	run->error = error;
 	uv_close((uv_handle_t *)&run->poll, on_closed);
-	for (size_t i = 0; run_signals[i]; i++)
+	for (size_t i = 0; signals_handed_on[i]; i++)
 		uv_close((uv_handle_t *)&run->signals[i], on_closed);
 }
 
@@ -118,13 +95,13 @@ static int begin(struct run *run)
 		return error;
 	run->poll.data = run;
 	run->open_handles++;
-	for (size_t i = 0; run_signals[i]; i++) {
+	for (size_t i = 0; signals_handed_on[i]; i++) {
 		(void)uv_signal_init(run->loop, &run->signals[i]);
 		run->signals[i].data = run;
 		run->open_handles++;
 		if (!error)
 			error = uv_signal_start(&run->signals[i], on_signal,
-						run_signals[i]);
+						signals_handed_on[i]);
 	}
 	return error ? error
 		     : uv_poll_start(&run->poll, UV_READABLE, on_message);
@@ -143,7 +120,7 @@ int run_wait(uv_loop_t *loop, int socket, struct spawn_message *end)
 		run.error = error;
 	else if (error)
 		finish(&run, error);
-	signal_set(&set);
+	signals_set(&set, signals_handed_on);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	while (run.open_handles)
 		uv_run(loop, UV_RUN_DEFAULT);

@@ -7,17 +7,11 @@
 
 #include "core/darwin/spawn.h"
 
-/** run_signals - which are handed on; ends with 0 */
-extern const int run_signals[];
-
-/** run_hold() - hold them back until run_wait() takes them */
-void run_hold(void);
-
 /**
  * run_wait() - run the loop until the command has ended
  *
- * When the command stops, this process stops too, so that the user's shell
- * sees the job stopped.
+ * Signals that signals_hold_for_command() holds go to the command. When it
+ * stops, this process stops too, so that the user's shell sees the job stopped.
  * @loop: other handles on it (the proxy) are served meanwhile
  * @socket: of spawn_start()
  * @end: SPAWN_NOT_RUN or SPAWN_ENDED; untouched by a failure

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/darwin/run.h"
+#include "core/signals.h"
 #include "core/system.h"
 #include "core/util.h"
 
@@ -189,9 +190,9 @@ static void take_signals(sigset_t *open)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	*open = all;
-	for (size_t i = 0; run_signals[i]; i++) {
-		(void)sigaction(run_signals[i], &action, NULL);
-		sigdelset(open, run_signals[i]);
+	for (size_t i = 0; signals_handed_on[i]; i++) {
+		(void)sigaction(signals_handed_on[i], &action, NULL);
+		sigdelset(open, signals_handed_on[i]);
 	}
 	action.sa_handler = on_child;
 	(void)sigaction(SIGCHLD, &action, NULL);

@@ -28,6 +28,7 @@
 #include "core/darwin/run.h"
 #include "core/darwin/spawn.h"
 #include "core/questions.h"
+#include "core/signals.h"
 #include "core/util.h"
 #include "lua/api.h"
 
@@ -175,7 +176,7 @@ static int sandbox_lua_run(lua_State *L)
 	spawn.envp = words_of(L, "env");
 	spawn.keep_count = keep_of(L, keep);
 	spawn.keep = keep;
-	run_hold();
+	signals_hold_for_command();
 	object->socket = spawn_start(&spawn, &object->pid);
 	if (object->socket < 0) {
 		object->pid = 0;

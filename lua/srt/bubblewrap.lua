@@ -71,19 +71,19 @@ local function remembered(see)
   end
 end
 
---- What a root caller's processes, which have no capability inside, can't get to, of what the plan mounts or starts in.
---- Bubblewrap may pass folders of root's (user_namespaces(7)); PID 1, which looks whether all is in its place, not.
+--- What processes that have no capability inside can't get to, of what the plan mounts or starts in. Bubblewrap may
+--- pass folders of its user's (user_namespaces(7)); PID 1, which looks whether all is in its place, not.
 ---@param plan table
 ---@return string? reason
 function bubblewrap.unreachable(plan)
-  if sys.ids() ~= 0 then return nil end
+  local uid, gid = sys.ids()
   local view = require("srt.view").new(plan)
   local closed = remembered(function(path)
     return not view.made[path] and not require("srt.c.guard").searchable(path, 0) and path
   end)
   local shut = remembered(function(path)
     local st = closed(path) and sys.lstat(path)
-    return st and (st.uid ~= 0 or st.gid ~= 0) and path or false
+    return st and (st.uid ~= uid or st.gid ~= gid) and path or false
   end)
   local function barred(path, source)
     local over, top = view:step(paths.parent(path))
@@ -98,7 +98,7 @@ function bubblewrap.unreachable(plan)
     folder = barred(path, view.steps[path].source)
     if folder then break end
   end
-  return folder and ("backend = \"bwrap\": root has no capability inside, so %s can't be reached: %s can't be searched"
+  return folder and ("backend = \"bwrap\": nobody has a capability inside, so %s can't be reached: %s can't be searched"
     .. "; allow that by its mode (chmod a+x), or choose backend = \"namespaces\""):format(path, folder) or nil
 end
 

@@ -215,6 +215,9 @@ class World:
         if inside.returncode == 125 and told[0]["decision"] == "deny":
             return None
         for name, done in (("outside", outside), ("inside", inside)):
+            # No mount keeps an entry of allowWrite where it is: what can't be searched may go, and not come back. The rest is not asked.
+            if name == "inside" and lib.BACKEND == "landlock" and b"can't put back" in done.stderr:
+                continue
             if done.returncode or len(done.stdout.splitlines()) != len(questions):
                 raise Failure("prober " + name, "the prober %s: exit %d, %d answers\n%s" % (
                     name, done.returncode, len(done.stdout.splitlines()), done.stderr.decode("utf-8", "replace")))

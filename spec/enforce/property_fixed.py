@@ -70,6 +70,10 @@ ENDED = dict(
 LETTER = dict(
     steps=[("dir", b"TOP/out/b", 0o500, "own")], lists={"allowWrite": [b"TOP"], "denyRead": [b"TOP/out/b"]},
     questions=[("exchange", b"TOP/w", b"TOP/out"), ("rename", b"TOP/out", b"TOP/w/x")])
+# What has to be covered, in a folder that its own user can't search.
+UNREACHED = dict(
+    steps=[("dir", b"TOP/out/b", 0o644, "own"), ("fifo", b"TOP/out/b/b", 0o600, "own")],
+    lists={"allowWrite": [b"TOP"], "denyWrite": [b"TOP/out"]}, questions=[("write", b"TOP/out/b/b"), ("read", b"TOP/w")])
 FIXED = [case for user in ("user", "root") for case in (
     _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART),
-    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True))]
+    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True), _case(user, **UNREACHED))]

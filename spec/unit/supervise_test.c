@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "core/attend.h"
+#include "core/signals.h"
 
 static void test_stopped(void **state)
 {
@@ -51,6 +52,6 @@ int main(void)
 		cmocka_unit_test(test_signal_as_it_stops),
 	};
 
-	attend_hold();
+	signals_hold(signals_ending);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which signals the host process takes, and holds back until it looks. */
+#ifndef SRT_SIGNALS_H
+#define SRT_SIGNALS_H
+
+#include <signal.h>
+
+#define SIGNALS_HANDED_ON 9
+#define SIGNALS_ENDING 3
+
+/* Both end with 0. */
+/** signals_handed_on - a command gets those that reach the host process */
+extern const int signals_handed_on[SIGNALS_HANDED_ON + 1];
+/** signals_ending - they end a host process without a command */
+extern const int signals_ending[SIGNALS_ENDING + 1];
+
+/** signals_set() - of a list */
+void signals_set(sigset_t *set, const int *list);
+
+/**
+ * signals_hold() - block a list; a broken pipe is an error, no signal
+ *
+ * Before whatever may make them come, so that none is lost in between.
+ */
+void signals_hold(const int *list);
+
+/** signals_hold_for_command() - those handed on, and what would stop us */
+void signals_hold_for_command(void);
+
+#endif
