@@ -35,7 +35,7 @@ int luaopen_srt_c_journal(lua_State *L);
 int luaopen_srt_c_interrupt(lua_State *L);
 int luaopen_srt_c_task(lua_State *L);
 
-/** host_modules - of srt.c.NAME, those that this system has; ends with NULL */
+/** host_modules - of srt.c.NAME, what this system alone has; ends with NULL */
 extern const luaL_Reg host_modules[];
 
 /** host_system - for which it was built: "linux" or "macos" */

@@ -101,11 +101,32 @@ static int embedded_names(lua_State *L)
 	return 1;
 }
 
-static void preload(lua_State *L, const char *name, lua_CFunction open)
+/* On every system; host_modules has the rest. */
+static const luaL_Reg common_modules[] = {
+	{ "srt.c.box", luaopen_srt_c_box },
+	{ "srt.c.carry", luaopen_srt_c_carry },
+	{ "srt.c.feed", luaopen_srt_c_feed },
+	{ "srt.c.gate", luaopen_srt_c_gate },
+	{ "srt.c.interrupt", luaopen_srt_c_interrupt },
+	{ "srt.c.journal", luaopen_srt_c_journal },
+	{ "srt.c.process", luaopen_srt_c_process },
+	{ "srt.c.proxy", luaopen_srt_c_proxy },
+	{ "srt.c.publish", luaopen_srt_c_publish },
+	{ "srt.c.sandbox", luaopen_srt_c_sandbox },
+	{ "srt.c.screen", luaopen_srt_c_screen },
+	{ "srt.c.secret", luaopen_srt_c_secret },
+	{ "srt.c.sys", luaopen_srt_c_sys },
+	{ "srt.c.task", luaopen_srt_c_task },
+	{ "srt.c.tidy", luaopen_srt_c_tidy },
+	{ "srt.c.tls", luaopen_srt_c_tls },
+	{ "srt.c.walk", luaopen_srt_c_walk },
+	{ NULL, NULL },
+};
+
+static void preload(lua_State *L, const luaL_Reg *modules)
 {
 	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-	lua_pushcfunction(L, open);
-	lua_setfield(L, -2, name);
+	luaL_setfuncs(L, modules, 0);
 	lua_pop(L, 1);
 }
 
@@ -132,8 +153,8 @@ static int run_main(lua_State *L)
 	/* What start-up allocates stays: collecting it would find nothing. */
 	lua_gc(L, LUA_GCSTOP);
 	luaL_openlibs(L);
-	for (const luaL_Reg *module = host_modules; module->name; module++)
-		preload(L, module->name, module->func);
+	preload(L, common_modules);
+	preload(L, host_modules);
 	set_searchers(L);
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "srt.cli.main");

@@ -1,25 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the host state has on macOS. */
+/* What the host state has on macOS alone: nothing. */
 #include "lua/api.h"
 
 const luaL_Reg host_modules[] = {
-	{ "srt.c.box", luaopen_srt_c_box },
-	{ "srt.c.carry", luaopen_srt_c_carry },
-	{ "srt.c.feed", luaopen_srt_c_feed },
-	{ "srt.c.gate", luaopen_srt_c_gate },
-	{ "srt.c.interrupt", luaopen_srt_c_interrupt },
-	{ "srt.c.journal", luaopen_srt_c_journal },
-	{ "srt.c.process", luaopen_srt_c_process },
-	{ "srt.c.proxy", luaopen_srt_c_proxy },
-	{ "srt.c.publish", luaopen_srt_c_publish },
-	{ "srt.c.sandbox", luaopen_srt_c_sandbox },
-	{ "srt.c.screen", luaopen_srt_c_screen },
-	{ "srt.c.secret", luaopen_srt_c_secret },
-	{ "srt.c.sys", luaopen_srt_c_sys },
-	{ "srt.c.task", luaopen_srt_c_task },
-	{ "srt.c.tidy", luaopen_srt_c_tidy },
-	{ "srt.c.tls", luaopen_srt_c_tls },
-	{ "srt.c.walk", luaopen_srt_c_walk },
 	{ NULL, NULL },
 };
 
