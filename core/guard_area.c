@@ -49,12 +49,9 @@ bool guard_may_list(const struct guard *guard, const struct guard_place *place,
 	    !S_ISDIR(st->st_mode))
 		return false;
 	memcpy(real, place->real, size + 1);
-	/* What "." is called; of ".." we don't know. */
-	if (guard_place_special(place)) {
-		if (size < 3 || strcmp(real + size - 2, "/.") != 0)
-			return false;
-		real[size - 2] = '\0';
-	}
+	/* What "." is called; "/" has no other name. */
+	if (guard_place_special(place))
+		real[size > 2 ? size - 2 : 1] = '\0';
 	return area_lists(guard->area, real);
 }
 

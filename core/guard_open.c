@@ -288,6 +288,9 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 		}
 		if (guard_place_special(place) && (flags & O_CREAT))
 			return flags & O_EXCL ? -EEXIST : -EISDIR;
+		error = guard->area ? guard_place_up(place) : 0;
+		if (error)
+			return error;
 		error = open_once(&o, &st, &link);
 		if (link)
 			error = ++links > GUARD_MAX_LINKS

@@ -93,6 +93,21 @@ static int ask_real(struct guard_place *place)
 	return 0;
 }
 
+int guard_place_up(struct guard_place *place)
+{
+	int fd;
+
+	if (strcmp(place->name, "..") != 0)
+		return 0;
+	fd = openat(place->dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(place->dir);
+	place->dir = fd;
+	place->name = (char *)(uintptr_t) ".";
+	return ask_real(place);
+}
+
 /* The process whose folder of /proc a path is in, or 0. */
 static pid_t process_of(const char *real)
 {

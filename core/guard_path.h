@@ -74,6 +74,12 @@ bool guard_place_slash(const struct guard_place *place);
 /** guard_place_look() - is it there, as a link too? Return: 0 or -errno. */
 int guard_place_look(const struct guard_place *place);
 
+/**
+ * guard_place_up() - make ".." the "." of where it leads, which has a real path
+ * Return: 0, also where the name is another one; or -errno.
+ */
+int guard_place_up(struct guard_place *place);
+
 /** guard_place_special() - is it "." or "..", which can't be made? */
 bool guard_place_special(const struct guard_place *place);
 

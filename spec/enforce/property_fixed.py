@@ -74,6 +74,11 @@ LETTER = dict(
 UNREACHED = dict(
     steps=[("dir", b"TOP/out/b", 0o644, "own"), ("fifo", b"TOP/out/b/b", 0o600, "own")],
     lists={"allowWrite": [b"TOP"], "denyWrite": [b"TOP/out"]}, questions=[("write", b"TOP/out/b/b"), ("read", b"TOP/w")])
+# The folder above, by the name that each folder has for it.
+UPWARD = dict(
+    steps=[("dir", b"TOP/out/s", 0o755, "own"), ("dir", b"TOP/w/d", 0o755, "own")],
+    lists={"allowWrite": [b"TOP"], "denyRead": [b"TOP/out/s"]},
+    questions=[(action, path) for action in ("list", "read") for path in (b"..", b"../", b".", b"TOP/w/d/..", b"TOP/out/s/..", b"TOP/out/..", b"../..")])
 FIXED = [case for user in ("user", "root") for case in (
     _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART),
-    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True), _case(user, **UNREACHED))]
+    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True), _case(user, **UNREACHED), _case(user, **UPWARD))]
