@@ -2,6 +2,7 @@
 /* Which signals the host process takes, and holds back until it looks. */
 #include "core/signals.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 const int signals_handed_on[SIGNALS_HANDED_ON + 1] = {
@@ -9,6 +10,11 @@ const int signals_handed_on[SIGNALS_HANDED_ON + 1] = {
 	SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, 0
 };
 const int signals_ending[SIGNALS_ENDING + 1] = { SIGINT, SIGTERM, SIGHUP, 0 };
+
+static struct {
+	bool came;
+	bool ended;
+} interrupt;
 
 void signals_set(sigset_t *set, const int *list)
 {
@@ -39,4 +45,27 @@ void signals_hold_for_command(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* Ignored by some callers: then wait(2) would learn no status. */
 	(void)signal(SIGCHLD, SIG_DFL);
+}
+
+void signals_came(int number)
+{
+	interrupt.came |= number == SIGINT;
+}
+
+void signals_ended(int number)
+{
+	interrupt.ended = number == SIGINT;
+}
+
+void signals_repeat(void)
+{
+	sigset_t set;
+
+	if (!interrupt.came || !interrupt.ended)
+		return;
+	(void)signal(SIGINT, SIG_DFL);
+	(void)raise(SIGINT);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

@@ -24,6 +24,23 @@ void signals_set(sigset_t *set, const int *list);
  */
 void signals_hold(const int *list);
 
+/** signals_came() - one of them reached this process while a command ran */
+void signals_came(int number);
+
+/** signals_ended() - the command was ended by this one */
+void signals_ended(int number);
+
+/**
+ * signals_repeat() - die of SIGINT where both that reached this process and the
+ * command was ended by it
+ *
+ * A shell that waits goes on with its script where a program only says 130: the
+ * signal was for the program then, as an editor takes it. Other signals are
+ * told by the exit status.
+ * Context: the last act of main().
+ */
+void signals_repeat(void);
+
 /** signals_hold_for_command() - those handed on, and what would stop us */
 void signals_hold_for_command(void);
 

@@ -133,6 +133,7 @@ static void on_signal(uv_poll_t *poll, int status, int events)
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT)
 			questions_interrupt(s->questions);
+		signals_came((int)info.ssi_signo);
 		sandbox_signal(s->sandbox, (int)info.ssi_signo);
 	}
 }

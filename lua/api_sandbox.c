@@ -274,6 +274,8 @@ static void push_outcome(lua_State *L, const struct outcome *outcome)
 {
 	switch (outcome->kind) {
 	case OUTCOME_ENDED:
+		if (WIFSIGNALED(outcome->value))
+			signals_ended(WTERMSIG(outcome->value));
 		lua_pushstring(L,
 			       WIFSIGNALED(outcome->value) ? "signal" : "exit");
 		lua_pushinteger(L, WIFSIGNALED(outcome->value)

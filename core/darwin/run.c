@@ -84,6 +84,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
 	const struct run *run = handle->data;
 
+	signals_came(number);
 	(void)!write(run->socket, &number, sizeof(number));
 }
 

@@ -151,6 +151,7 @@ static int push_end(lua_State *L, const struct spawn_message *end)
 		return failed(L, -status,
 			      SRT_SANDBOX_EXEC " can't be executed");
 	if (WIFSIGNALED(status)) {
+		signals_ended(WTERMSIG(status));
 		lua_pushliteral(L, "signal");
 		lua_pushinteger(L, WTERMSIG(status));
 	} else {

@@ -307,7 +307,7 @@ class TheCommand(Learning):
                                          "echo x >f; sleep " + word], start_new_session=True))
         self.assertTrue(until(lambda: sleeper(word)))
         os.killpg(process.pid, signal.SIGINT)
-        self.assertEqual(130, process.wait(30))
+        self.assertEqual(-signal.SIGINT, process.wait(30))
         self.assertIn('"workspace"', self.read("learned.lua"))
 
     @as_everyone

@@ -49,6 +49,21 @@ class Terminals(Running):
             self.gone(word)
 
     @as_everyone
+    def test_interrupt_of_a_script(self):
+        """It ends with what it runs, but where that took the interrupt for itself."""
+        for command, ends in (("sleep %s", True), ("bash -c \"trap \\\"exit 130\\\" INT; sleep %s & wait\"", False)):
+            shell, word = self.shell(), tag()
+            shell.line("bash -c 'for i in 1 2; do $S %s; echo on$i; done'" % (command % word))
+            for number in (1,) if ends else (1, 2):
+                self.runs(shell, word)
+                shell.send("\x03")
+                if not ends:
+                    shell.expect("on%d\r\n" % number)
+            shell.expect("OUT> ")
+            self.status(shell, 130 if ends else 0)
+            self.assertEqual(not ends, b"on1\r\n" in shell.seen)
+
+    @as_everyone
     def test_interrupt_runs_a_trap_once(self):
         shell = self.shell()
         shell.line("$S bash -c \"%s\"" % (COUNT % "INT").replace("$", "\\$").replace("\n", ";"), "ready")
