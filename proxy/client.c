@@ -473,9 +473,13 @@ static void client_settle(struct client *client)
 	struct exchange *exchange = client->exchange;
 	unsigned int errors = client_errors(client);
 
-	if (exchange && exchange->up)
+	if (exchange && exchange->up) {
 		stream_want(exchange->up, !stream_pending(&client->stream) &&
 						  review_reads(exchange));
+		stream_acknowledge(exchange->up);
+		if (!http1_body_done(&exchange->body))
+			stream_acknowledge(&client->stream);
+	}
 	stream_want(&client->stream, wants_input(client));
 	client_arm(client);
 	if (client_errors(client) != errors)

@@ -2,6 +2,7 @@
 /* One TCP connection with bounded buffers, driven by its owner's pump. */
 #include "proxy/stream.h"
 
+#include <netinet/tcp.h>
 #include <stdlib.h>
 
 #include "proxy/internal.h"
@@ -106,6 +107,7 @@ static void on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buffer)
 	if (!got)
 		return;
 	stream->touched = uv_now(stream->proxy->loop);
+	stream->heard = true;
 	if (got < 0)
 		read_failed(stream, got);
 	else if (stream->tls)
@@ -129,6 +131,19 @@ void stream_want(struct stream *stream, bool want)
 				 on_read)) {
 		stream->read_error = UV_ECANCELED;
 	}
+}
+
+void stream_acknowledge(struct stream *stream)
+{
+#ifdef TCP_QUICKACK
+	const int on = 1;
+	uv_os_fd_t fd;
+
+	if (stream->heard && !uv_fileno((uv_handle_t *)&stream->tcp, &fd))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &on,
+				 sizeof(on));
+#endif
+	stream->heard = false;
 }
 
 struct proxy_text stream_input(const struct stream *stream)

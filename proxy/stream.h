@@ -24,6 +24,7 @@ struct stream_tls;
  * @large: what is read flows on at once, so much may be read: PROXY_BURST
  *	doubled @pace times, from nothing anew after each pause
  * @touched: loop time when bytes last moved, ms
+ * @heard: something was read that stream_acknowledge() may be called for
  * @eof: the peer has ended its side, with TLS by a close_notify: without one
  *	that is a @read_error. @read_error, @write_error: negative
  */
@@ -48,6 +49,7 @@ struct stream {
 	int read_error;
 	int write_error;
 	bool large;
+	bool heard;
 	bool eof;
 	bool reading;
 	bool flying;
@@ -63,6 +65,16 @@ int stream_init(struct stream *stream, struct proxy *proxy,
 
 /** stream_want() - switch reading on or off */
 void stream_want(struct stream *stream, bool want);
+
+/**
+ * stream_acknowledge() - have what was read acknowledged now, where more is to
+ * come
+ *
+ * A peer that writes in two parts may hold the second one back until the first
+ * is acknowledged (RFC 896), which the kernel puts off for 40 ms on connections
+ * that have been used before. Source: TCP_QUICKACK in tcp(7).
+ */
+void stream_acknowledge(struct stream *stream);
 
 /** stream_input() - what was read and not consumed yet */
 struct proxy_text stream_input(const struct stream *stream);

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The network: closed but for what the policy's lists and functions allow."""
+import fcntl
 import hashlib
 import os
 import shutil
 import socket
+import struct
 import subprocess
+import termios
 import time
 
 from lib import BINARY, Case, as_everyone, main, need, skip
@@ -175,6 +178,30 @@ print(t.getresponse().read())"""
             self.assertEqual(["200", "403", "200"], [line.split()[0] for line in lines[:3]], got)
             self.assertEqual("b'hello from /tunnel\\n'", lines[3])
             self.assertEqual(["/1", "/2", "/tunnel"], [seen[1] for seen in origin.seen])
+
+    @as_everyone
+    def test_a_head_is_acknowledged_at_once(self):
+        """So that a server whose body waits for that (RFC 896) does not wait for the kernel's 40 ms, on a kept connection."""
+        waited = []
+
+        class Halves(Listening):
+            def serve(self, peer):
+                with peer, peer.makefile("rb") as lines:
+                    while lines.readline().startswith(b"GET"):
+                        while lines.readline().strip():
+                            pass
+                        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+                        start, left = time.monotonic(), True
+                        while left:
+                            left = struct.unpack("i", fcntl.ioctl(peer, termios.TIOCOUTQ, bytes(4)))[0]
+                        waited.append(time.monotonic() - start)
+                        peer.sendall(b"hello")
+
+        with Halves() as server:
+            got = self.run_sh("for i in 1 2 3 4 5 6 7 8; do curl -s --max-time 20 http://%s:%d/; done" % (ADDRESS, server.port),
+                              self.policy_for(server))
+        self.assertEqual(("hello" * 8, 8), (got.out, len(waited)), got)
+        self.assertLess(min(waited[1:]), 0.03, "none of them was")
 
     @as_everyone
     def test_wget(self):
