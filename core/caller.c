@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "core/util.h"
 
@@ -19,6 +20,8 @@ void caller_save(struct caller *caller)
 		if (!sigaction(sig, NULL, &action) &&
 		    action.sa_handler == SIG_IGN)
 			sigaddset(&caller->ignored, sig);
+	caller->umask = umask(077);
+	(void)umask(caller->umask & 077);
 	(void)getrlimit(RLIMIT_NOFILE, &files);
 	caller->files_soft = files.rlim_cur;
 	caller->files_hard = files.rlim_max;
@@ -35,6 +38,7 @@ void caller_restore(const struct caller *caller)
 		(void)sigaction(sig, &action, NULL);
 	}
 	(void)setrlimit(RLIMIT_NOFILE, &files);
+	(void)umask(caller->umask);
 }
 
 void caller_let_go(const int *keep, size_t count)

@@ -5,25 +5,34 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /**
  * struct caller - what the command gets back from before our own start
  * @mask: signal mask
  * @ignored: signals that were ignored (nohup), which stay so
+ * @umask: of new files
  * @files_soft, @files_hard: RLIMIT_NOFILE
  */
 struct caller {
 	sigset_t mask;
 	sigset_t ignored;
+	mode_t umask;
 	unsigned long files_soft;
 	unsigned long files_hard;
 };
 
-/** caller_save() - take note; called first thing in the host process */
+/**
+ * caller_save() - take note; called first thing in the host process
+ *
+ * From then on files that we make are ours to read and write, whatever the
+ * umask.
+ */
 void caller_save(struct caller *caller);
 
 /**
- * caller_restore() - dispositions and limits as they were; not the mask
+ * caller_restore() - dispositions, limits and umask as they were; not the mask
+ * of signals
  * Context: the process that becomes the command.
  */
 void caller_restore(const struct caller *caller);

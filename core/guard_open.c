@@ -183,6 +183,8 @@ static int open_existing(const struct opening *o, const struct stat *st)
 
 	if (S_ISLNK(st->st_mode))
 		return -ELOOP;
+	if (S_ISDIR(st->st_mode) && (flags & O_CREAT))
+		return -EISDIR;
 	if (guard_denies(&o->guard->rules, o->place->real, false)) {
 		if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC)) {
 			watch_tell(o->guard, WATCH_NAME, WATCH_WRITE,
@@ -280,14 +282,14 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 	if (!(flags & O_CREAT))
 		o.flags &= ~O_EXCL;
 	do {
+		if (guard_place_special(place) && (flags & O_CREAT))
+			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		if (guard_place_slash(place)) {
 			if (flags & O_CREAT)
 				return -EISDIR;
 			place->name[strcspn(place->name, "/")] = '\0';
 			o.flags = (o.flags | O_DIRECTORY) & ~O_NOFOLLOW;
 		}
-		if (guard_place_special(place) && (flags & O_CREAT))
-			return flags & O_EXCL ? -EEXIST : -EISDIR;
 		error = guard->area ? guard_place_up(place) : 0;
 		if (error)
 			return error;

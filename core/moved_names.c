@@ -20,45 +20,60 @@ static char *cut(char *path)
 	return path;
 }
 
-/* False when there is no room for another watch. */
-static bool watch_way(int fd, const char *target, const char *previous)
+/* 0; -EACCES where a folder can't be read; -ENOSPC without room for more. */
+static int watch_way(int fd, const char *target, const char *previous)
 {
 	owned_ptr char *path = strdup(target);
 	size_t size = path && cut(path) ? strlen(path) : 0;
+	int error = 0;
 
 	if (!size)
-		return true;
+		return 0;
 	/* A neighbour of the one before: its way is watched. */
 	if (previous && !strncmp(path, previous, size) &&
 	    previous[size] == '/' && !strchr(previous + size + 1, '/'))
-		return true;
+		return 0;
 	do {
 		if (inotify_add_watch(fd, path,
 				      IN_MOVED_FROM | IN_ONLYDIR |
-					      IN_MASK_ADD) < 0 &&
-		    errno == ENOSPC)
-			return false;
+					      IN_MASK_ADD) >= 0)
+			continue;
+		if (errno == ENOSPC)
+			return -ENOSPC;
+		if (errno == EACCES)
+			error = -EACCES;
 	} while (cut(path));
-	return true;
+	return error;
 }
 
-int moved_names_watch(const struct plan *plan, const unsigned char *state)
+int moved_names_open(void)
 {
-	owned_fd int fd = sys_missing("inotify")
-				  ? -1
-				  : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	int fd = sys_missing("inotify")
+			 ? -1
+			 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	return fd < 0 ? -1 : fd;
+}
+
+int moved_names_watch(int fd, const struct plan *plan,
+		      const unsigned char *state)
+{
 	const char *previous = NULL;
+	int error = 0;
 
-	for (size_t i = 0; fd >= 0 && i < plan->step_count; i++) {
+	for (size_t i = 0; i < plan->step_count; i++) {
 		const char *target = plan->steps[i].target;
+		int result = watch_way(fd, target, previous);
 
-		if (!watch_way(fd, target, previous))
-			return -1;
-		if (state && (state[i] & MOVED_NAMES_MISSING))
+		if (result == -ENOSPC)
+			return result;
+		if (result)
+			error = result;
+		if (state[i] & MOVED_NAMES_MISSING)
 			moved_names_await(fd, target);
 		previous = target;
 	}
-	return steal_fd(&fd);
+	return error;
 }
 
 void moved_names_await(int fd, const char *path)

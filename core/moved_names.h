@@ -11,17 +11,25 @@
 #define MOVED_NAMES_MISSING 2
 
 /**
- * moved_names_watch() - watch every folder on the way to a plan's mounts
+ * moved_names_open() - what hears of them, as yet of none
  *
  * A mount goes along with a name that is moved away, and the kernel tells
- * nobody; so the folders are watched (inotify(7)). One that can't be read can't
- * be watched either.
- * @state: one a step, or NULL: where MOVED_NAMES_MISSING is set, names that are
- *	made count as well
+ * nobody; so folders are watched (inotify(7)).
  * Return: descriptor owned by the caller, to poll for POLLIN; -1 where there is
  * no room for it (the limits of inotify): then one must look now and then.
  */
-int moved_names_watch(const struct plan *plan, const unsigned char *state);
+int moved_names_open(void);
+
+/**
+ * moved_names_watch() - watch every folder on the way to a plan's mounts
+ *
+ * Again: what is there by now; what was watched before stays so.
+ * @state: one a step: where MOVED_NAMES_MISSING is set, names that are made
+ *	count as well
+ * Return: 0; -EACCES: all but what can't be read; -ENOSPC: there is no room.
+ */
+int moved_names_watch(int fd, const struct plan *plan,
+		      const unsigned char *state);
 
 /**
  * moved_names_await() - hear of names that are made in the deepest folder on

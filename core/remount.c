@@ -18,6 +18,9 @@
 /* The host may replace the file again while we are at it. */
 #define TRIES 20
 #define LOST 1 /* of a step's state; besides MOVED_NAMES_MISSING */
+/* How often one must look who hears nothing, or not of all folders. */
+#define DEAF_MS 50
+#define PARTLY_MS 1000
 
 int remount_open(struct remount *remount, const struct plan *plan, int masks,
 		 void (*tell)(void *context, const struct message *message),
@@ -30,8 +33,8 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
 		.state = calloc(plan->step_count + 1, 1),
 		.tell = tell,
 		.context = context,
-		.names = -1,
-		.look_at = sys_now_ms() + REMOUNT_POLL_MS,
+		.names = moved_names_open(),
+		.look_at = sys_now_ms() + DEAF_MS,
 	};
 	if (!remount->state)
 		return -ENOMEM;
@@ -42,18 +45,18 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
 
 int remount_wait(const struct remount *remount)
 {
-	long long now = sys_now_ms();
+	long long left;
 
-	if (remount->names >= 0)
+	if (remount->watched && !remount->partly)
 		return -1;
-	return remount->look_at > now ? (int)(remount->look_at - now) : 0;
+	left = remount->look_at - sys_now_ms();
+	return left > 0 ? (int)left : 0;
 }
 
 void remount_close(struct remount *remount)
 {
-	if (remount->names >= 0)
+	if (remount->watched)
 		sys_abandon(remount->names);
-	remount->names = -1;
 }
 
 static char *read_all(int fd)
@@ -288,13 +291,19 @@ static void lose_beneath(struct remount *remount, size_t index)
 			remount->state[i] |= LOST;
 }
 
-/* Not from the start: the end of an inotify instance takes the kernel
- * milliseconds, so short runs that lose nothing go without. */
 static void watch_names(struct remount *remount)
 {
-	if (!remount->tried)
-		remount->names = moved_names_watch(remount->plan, NULL);
-	remount->tried = true;
+	int error = remount->names < 0
+			    ? -ENOSPC
+			    : moved_names_watch(remount->names, remount->plan,
+						remount->state);
+
+	if (error == -ENOSPC && remount->names >= 0) {
+		close(remount->names);
+		remount->names = -1;
+	}
+	remount->watched = remount->names >= 0;
+	remount->partly = error == -EACCES;
 }
 
 void remount_check(struct remount *remount, bool names)
@@ -305,16 +314,18 @@ void remount_check(struct remount *remount, bool names)
 
 	if (names && !moved_names_read(remount->names, plan))
 		return;
-	if (!remount_wait(remount)) {
+	/* Before one looks: what is moved then is told. Not from the start: the
+	 * end of what has watched takes the kernel milliseconds, and short runs
+	 * that lose nothing go without. */
+	if (!remount->watched)
 		watch_names(remount);
-		remount->look_at = sys_now_ms() + REMOUNT_POLL_MS;
-	}
+	remount->look_at =
+		sys_now_ms() + (remount->watched ? PARTLY_MS : DEAF_MS);
 	if (!find_lost(remount))
 		return;
 	for (size_t i = 0; i < plan->step_count; i++) {
 		if (!(remount->state[i] & LOST))
 			continue;
-		watch_names(remount);
 		restore(remount, i, since);
 		if (remount->state[i])
 			continue;
@@ -323,8 +334,7 @@ void remount_check(struct remount *remount, bool names)
 	}
 	if (!restored)
 		return;
-	/* What was made anew is another folder to watch; and what is made where
-	 * nothing is missing any more does not matter. */
-	remount_close(remount);
-	remount->names = moved_names_watch(plan, remount->state);
+	/* What was made anew is another folder to watch. */
+	if (remount->watched)
+		watch_names(remount);
 }

@@ -6,8 +6,6 @@
 #include "core/message.h"
 #include "core/plan.h"
 
-#define REMOUNT_POLL_MS 50
-
 /**
  * struct remount - what PID 1 watches
  *
@@ -15,13 +13,14 @@
  * replaces or unlinks it, the kernel takes the mount away in every namespace.
  * @changes: descriptor to poll for POLLPRI: a mount came or went
  * @names: descriptor to poll for POLLIN: a name was moved away, or made where
- *	one of the plan's is missing; or -1: look when remount_wait() is over
+ *	one of the plan's is missing; or -1
  * The rest is its own.
  */
 struct remount {
 	int changes;
 	int names;
-	bool tried;	   /* to get @names */
+	bool watched;	   /* @names knows the folders */
+	bool partly;	   /* but for those that can't be read */
 	long long look_at; /* ms, as of sys_now_ms() */
 	const struct plan *plan;
 	int masks;
@@ -52,8 +51,8 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
 int remount_links(const struct plan *plan, int masks, struct failure *failure);
 
 /**
- * remount_wait() - how long nobody need look by himself
- * Return: milliseconds; -1 for ever, since @names tells.
+ * remount_wait() - when to call remount_check() though nothing was told
+ * Return: milliseconds; -1 for never.
  */
 int remount_wait(const struct remount *remount);
 
@@ -65,10 +64,7 @@ int remount_wait(const struct remount *remount);
  */
 void remount_check(struct remount *remount, bool names);
 
-/**
- * remount_close() - hear of names no more
- * Context: PID 1, as its last but one act.
- */
+/** remount_close() - hear of names no more; PID 1's last act but one */
 void remount_close(struct remount *remount);
 
 #endif

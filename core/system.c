@@ -158,7 +158,7 @@ void sys_close_all_but(int from, const int *keep, size_t count)
 
 void sys_abandon(int fd)
 {
-	int ring[3] = { -1, -1, fd };
+	int ring[3] = { -1, -1, fd }, other[2];
 
 	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ring)) {
 		(void)sys_send(ring[0], "", 1, ring, ARRAY_SIZE(ring));
@@ -166,4 +166,9 @@ void sys_abandon(int fd)
 		close(ring[1]);
 	}
 	close(fd);
+	/* The end of a socket is what has the kernel look for such rings. */
+	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, other)) {
+		close(other[0]);
+		close(other[1]);
+	}
 }

@@ -97,8 +97,9 @@ void sys_forget_arguments(const char *name);
 /**
  * sys_abandon() - close a descriptor without waiting for what that takes
  *
- * It goes into a ring of sockets that nobody can reach, which the kernel frees
- * in a thread of its own: unix(7). Where that can't be made it is just closed.
+ * It goes into a ring of sockets that nobody can reach, which newer kernels
+ * free in a thread of their own. Older ones do it at once, as if it were just
+ * closed; so is it where that can't be made.
  */
 void sys_abandon(int fd);
 

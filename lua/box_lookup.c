@@ -3,7 +3,8 @@
 #include "lua/box_lookup.h"
 
 #include <stdlib.h>
-#include <sys/socket.h>
+
+#include "proxy/lookup.h"
 
 struct lookup {
 	uv_getaddrinfo_t request;
@@ -27,7 +28,6 @@ int lookup_start(struct lookup **out, uv_loop_t *loop, const char *name,
 			      const struct addrinfo *found),
 		 void *owner)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct lookup *lookup = calloc(1, sizeof(*lookup));
 	int error;
 
@@ -36,8 +36,7 @@ int lookup_start(struct lookup **out, uv_loop_t *loop, const char *name,
 	lookup->request.data = lookup;
 	lookup->done = done;
 	lookup->owner = owner;
-	error = uv_getaddrinfo(loop, &lookup->request, on_found, name, NULL,
-			       &hints);
+	error = proxy_lookup(loop, &lookup->request, on_found, name);
 	if (error) {
 		free(lookup);
 		return error;

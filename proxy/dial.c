@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "proxy/dial_private.h"
+#include "proxy/lookup.h"
 
 struct dial *dial_new(struct proxy *proxy, const char *host, uint16_t port,
 		      dial_done done, void *owner)
@@ -268,13 +269,11 @@ static void on_lookup(uv_getaddrinfo_t *request, int status,
 
 static void start_lookup(struct dial *dial, const char *host)
 {
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	int error;
 
 	uv_timer_start(&dial->timer, on_lookup_late, dial_left(dial), 0);
 	dial->lookup.data = dial;
-	error = uv_getaddrinfo(dial->proxy->loop, &dial->lookup, on_lookup,
-			       host, NULL, &hints);
+	error = proxy_lookup(dial->proxy->loop, &dial->lookup, on_lookup, host);
 	if (error) {
 		dial_fail(dial, 502, error, lookup_of(dial),
 			  uv_strerror(error));

@@ -64,7 +64,7 @@ ENDED = dict(
            ("file", b"TOP/w/f", 0o644, "own")],
     lists={"allowWrite": [b"TOP/w"], "denyWrite": [b"GLOBTOP/out/*/*", b"TOP/w/no"]},
     questions=[(action, path) for action in ("mknod", "mkdir", "symlink", "create")
-               for path in (b"TOP/out/b/a/", b"TOP/out/b/d/", b"TOP/out/b/n/", b"TOP/w/no/", b"TOP/w/f/")]
+               for path in (b"TOP/out/b/a/", b"TOP/out/b/d", b"TOP/out/b/d/", b"TOP/out/b/n/", b"TOP/w/no/", b"TOP/w/f/", b"TOP/out/b/./")]
     + [("link", b"TOP/w/f", path) for path in (b"TOP/out/b/a/", b"TOP/out/b/n/", b"TOP/w/no/", b"TOP/w/f/")])
 # A hidden name of one letter hides nothing but itself.
 LETTER = dict(

@@ -2,10 +2,12 @@
 """srt-lua proxy --listen: the filtering proxy without a sandbox: what it lets through, whom it hears, how it ends."""
 import json
 import os
+import re
 import signal
 import socket
 import ssl
 import tempfile
+import time
 
 from lib import as_everyone, main
 from server import ADDRESS, Listening, Origin
@@ -127,6 +129,23 @@ class Alone(Serving):
             if part in line.decode():
                 return line.decode()
         return self.fail("not told: " + part)
+
+    @as_everyone
+    def test_signals_are_the_first_threads(self):
+        """Those that look names up never take one, so that however many come it ends by itself."""
+        for _ in range(3):
+            process = self.serve('{ network = { allowedDomains = { "name.invalid" } } }', "--listen", "127.0.0.1")
+            self.assertEqual(502, self.get("http://name.invalid/")[0])
+            threads = sorted(os.listdir("/proc/%d/task" % process.pid), key=int)
+            self.assertGreater(len(threads), 1, "no name was looked up")
+            for thread in threads[1:]:
+                with open("/proc/%d/task/%s/status" % (process.pid, thread), encoding="utf-8") as status:
+                    blocked = int(re.search(r"SigBlk:\s*(\w+)", status.read())[1], 16)
+                self.assertTrue(blocked >> signal.SIGTERM - 1 & 1)
+            deadline = time.monotonic() + 20
+            while process.poll() is None and time.monotonic() < deadline:
+                process.send_signal(signal.SIGTERM)
+            self.assertEqual(0, process.returncode, process.stderr.read())
 
     @as_everyone
     def test_new_policies(self):
