@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/limits.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -140,6 +141,26 @@ static uint64_t missed_signals(void)
 	return missed;
 }
 
+/* Is there a file that execvp(3) would have taken? */
+static bool is_there(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return !access(name, F_OK);
+	while (*name && path && *path) {
+		size_t size = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/%s", size ? (int)size : 1,
+			 size ? path : ".", name);
+		if (!access(file, F_OK))
+			return true;
+		path += size + (path[size] == ':');
+	}
+	return false;
+}
+
 static int command_main(void *data)
 {
 	struct start *start = data;
@@ -155,6 +176,9 @@ static int command_main(void *data)
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
 		result.not_run = errno;
+		/* What is there, and is not, is what it names: execve(2). */
+		if (errno == ENOENT && is_there(plan->argv[0]))
+			result.not_run = ELIBACC;
 	}
 	(void)!write(start->report, &result, sizeof(result));
 	_exit(125);

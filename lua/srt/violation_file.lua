@@ -91,17 +91,17 @@ end
 ---Makes the files that the user named on the command line; in options there are their real paths then, or "none".
 ---@param options table {violations, log}
 ---@param cwd string
----@param warn fun(text: string) told of one that can't be used
----@return string[] plain those that can be protected
-function violation_file.named(options, cwd, warn)
+---@return string[]|nil plain those that can be protected
+---@return string|nil message of one that can't be used
+function violation_file.named(options, cwd)
   local plain = {}
   for _, name in ipairs { "violations", "log" } do
     local given = options[name]
     if given and given ~= "none" then
       local file, answer = make("--" .. name, given, cwd)
-      if not file then warn(answer) end
-      options[name] = file or "none"
-      if file and answer then plain[#plain + 1] = file end
+      if not file then return nil, answer end
+      options[name] = file
+      if answer then plain[#plain + 1] = file end
     end
   end
   return plain

@@ -345,7 +345,7 @@ class Commands(BadInput):
         self.write("w/binary", b"\x7fELF" + bytes(100), mode=0o755)
         for command, code, word in (("nosuch_command", 127, "nosuch_command: command not found"),
                                     ("/nosuch/command", 127, "No such file"), ("./nosuch", 127, "No such file"),
-                                    ("", 127, "not found"), ("./script", 127, "No such file"),
+                                    ("", 127, "not found"), ("./script", 126, "what it is run by is not there"),
                                     ("./plain", 126, "Permission denied"), ("/etc/passwd", 126, "Permission denied"),
                                     ("/tmp", 126, "Permission denied"), (".", 126, "Permission denied"),
                                     ("./plain/x", 126, "Not a directory"),
@@ -371,6 +371,9 @@ class Commands(BadInput):
             with self.subTest(path):
                 self.assertEqual(code, self.run_srt(["tool"], WORK, env={"PATH": path}).code)
         self.assertEqual(0, self.run_srt(["/bin/true"], WORK, env={"PATH": None}).code)
+        self.write("w/bin/moved", "#!/nosuch/python\n", mode=0o755)
+        for path in (self.path("w/bin"), "/nonexistent:bin"):
+            self.refused(["run", self.policy(WORK), "--", "moved"], "what it is run by is not there", code=126, env={"PATH": path})
 
     @as_everyone
     def test_many_and_long_arguments(self):

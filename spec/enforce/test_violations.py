@@ -286,13 +286,19 @@ class File(Violations):
         os.symlink(victim, self.path("w/link"))
         os.link(victim, self.path("w/second"))
         os.mkfifo(self.path("w/fifo"))
-        for path, word in (("/dev/full", "No space left"), ("link", "symbolic links"), ("second", "no plain file"),
-                           ("fifo", ""), ("/nosuch/x", "No such file"), (".", "directory")):
-            got = self.run_sh("echo out; %s; %s; exit 3" % (DENIED, DENIED), self.policy_with(), options=("--violations", path))
-            self.assertEqual((3, "out\n"), (got.code, got.out), got)
-            self.assertEqual(1, got.err.count("warning:"), got)
-            self.assertIn(word, got.err.splitlines()[0])
-            self.assertIn("denied: 2 attempts", got.err)
+        got = self.run_sh("echo out; %s; %s; exit 3" % (DENIED, DENIED), self.policy_with(), options=("--violations", "/dev/full"))
+        self.assertEqual((3, "out\n"), (got.code, got.out), got)
+        self.assertEqual(1, got.err.count("warning:"), got)
+        self.assertIn("No space left", got.err.splitlines()[0])
+        self.assertIn("denied: 2 attempts", got.err)
+        # What can't be opened was named in vain: then nothing is run.
+        for path, word in (("link", "symbolic links"), ("second", "no plain file"), ("fifo", ""), ("/nosuch/x", "No such file"),
+                           (".", "directory")):
+            for option in ("--violations", "--log"):
+                got = self.run_sh("echo out", self.policy_with(), options=(option, path))
+                self.assertEqual((125, ""), (got.code, got.out), got)
+                self.assertIn("%s %s" % (option, self.path("w", path) if path != "." else self.w), got.err)
+                self.assertIn(word, got.err)
         self.assertEqual("as it was\n", self.read("w/victim"))
         # A limit on the size of files, which a signal would tell.
         size = 3000 + len(self.file) * 20

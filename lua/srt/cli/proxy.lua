@@ -220,7 +220,9 @@ local function start(ctx, options, facts, login)
   facts.state = state.folders(facts, require("srt.paths").parent(temp))
   -- Where violations go, as those of runs.
   local folder = state.prepare(facts.state)
-  require("srt.violation_file").named(options, facts.cwd, function(line) tell(ctx, "warning: " .. line) end)
+  local told
+  told, why = require("srt.violation_file").named(options, facts.cwd)
+  if not told then return why end
   local loaded, problems = load(ctx, options, facts)
   if not loaded then
     if type(problems) == "string" or problems.message then return problems end

@@ -111,9 +111,9 @@ local function prepare(ctx, options)
   facts.state = folders
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
-  local told = require("srt.violation_file").named(options, facts.cwd, function(line)
-    tell(ctx, { line }, "warning: ")
-  end)
+  local told
+  told, message = require("srt.violation_file").named(options, facts.cwd)
+  if not told then return nil, ours(message) end
   if options.log == "none" then options.log = nil end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFiles = told, learner = options.learner, given = options.given,

@@ -173,9 +173,8 @@ local function start(ctx, options)
   if not temp then return why end
   facts.state = state.folders(facts, require("srt.paths").parent(temp))
   local folder = state.prepare(facts.state)
-  options.reportFiles = require("srt.violation_file").named(options, facts.cwd, function(line)
-    tell(ctx, "warning: " .. line)
-  end)
+  options.reportFiles, why = require("srt.violation_file").named(options, facts.cwd)
+  if not options.reportFiles then return why end
   local socket
   socket, why = socket_of(facts, options)
   if not socket then return why end
