@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -37,8 +38,13 @@ static void advise(struct failure *failure)
 	    failure->error != ENOSPC && failure->error != EUSERS &&
 	    failure->error != ENOSYS)
 		return;
-	if (read_number("/proc/sys/kernel/"
-			"apparmor_restrict_unprivileged_userns") == 1)
+	if (getenv("SANDBOX_RUNTIME"))
+		cure = "this is inside of a sandbox already (SANDBOX_RUNTIME "
+		       "is "
+		       "set): of srt-lua, its policy can allow another one, "
+		       "with allowNestedUserNamespaces = true";
+	else if (read_number("/proc/sys/kernel/"
+			     "apparmor_restrict_unprivileged_userns") == 1)
 		cure = "AppArmor restricts user namespaces here "
 		       "(kernel.apparmor_restrict_unprivileged_userns=1): "
 		       "load srt-lua's profile, srt-lua doctor says how";

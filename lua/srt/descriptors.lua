@@ -21,21 +21,28 @@ local function open_to_writing(path, plan)
   return false
 end
 
+local function by_pipe(info)
+  return "use a pipe: " .. (info.access == "r" and "cat FILE | srt-lua …" or "srt-lua … | cat >FILE")
+end
+
 local function check_file(fd, info, rules, plan)
   if info.nlink == 0 then return nil end
-  local st = sys.lstat(info.path)
+  local st, _, code = sys.lstat(info.path)
+  if code == "EACCES" then
+    return ("%s is %s, in a folder that this user can't search, so the command can't be given it by that path; %s")
+      :format(name_of(fd), info.path, by_pipe(info))
+  end
   if not st or st.dev ~= info.dev or st.ino ~= info.ino then
-    return ("%s is a file whose path can't be told; use a pipe: %s"):format(name_of(fd),
-      info.access == "r" and "cat FILE | srt-lua …" or "srt-lua … | cat >FILE")
+    return ("%s is a file whose path can't be told; %s"):format(name_of(fd), by_pipe(info))
   end
   local state = rules:at(info.path)
   if info.access == "r" and not state.write and open_to_writing(info.path, plan) then
     return ("%s is %s, which the policy protects from writing and the command could open again for it; "
-      .. "use a pipe: cat FILE | srt-lua …"):format(name_of(fd), info.path)
+      .. "%s"):format(name_of(fd), info.path, by_pipe(info))
   end
   if info.access == "w" and not state.read then
     return ("%s is %s, which the policy protects from reading and the command could open again for it; "
-      .. "use a pipe: srt-lua … | cat >FILE"):format(name_of(fd), info.path)
+      .. "%s"):format(name_of(fd), info.path, by_pipe(info))
   end
 end
 

@@ -22,7 +22,7 @@ function run_status.of(ctx, command, kind, value)
   local text, name = require("srt.c.sys").strerror(value)
   local searched = not command:find("/", 1, true)
   if name == "ELIBACC" then
-    text = "what it is run by is not there: the interpreter in its first line (#!), or the loader that it was linked for"
+    text = "what it is run by is not there: the interpreter of its first line (#!), or the loader it was linked for"
   end
   if name == "ENOENT" and searched then return run_status.missing(ctx, command) end
   -- execvp(3) does not tell the one from the other.

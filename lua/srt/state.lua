@@ -193,18 +193,19 @@ end
 ---@return table|nil handle {path, fd, folder}
 ---@return string|nil message
 function state.create(folders, text)
-  local message
+  local message, code
   for _, folder in ipairs(folders) do
     local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
     for _ = 1, 3 do
       local fd
-      if had(folder) then fd, message = tidy.create(path, text) end
+      if had(folder) then fd, message, code = tidy.create(path, text) end
       if fd then return { path = path, fd = fd, folder = folder } end
     end
     state.leave(folders, folder)
   end
   return nil, "there is no folder for the state of the run that only this user can write to: "
     .. table.concat(folders, ", ") .. (message and " (" .. message .. ")" or "")
+    .. (code == "EFBIG" and "; raise the limit on the size of files (ulimit -f)" or "")
 end
 
 ---Leaves a report for the next run to print.

@@ -512,7 +512,7 @@ class Surroundings(BadInput):
                     self.assertNotIn("internal error", got.err.replace("not enough memory", ""))
                     if limit == resource.RLIMIT_FSIZE:
                         self.assertEqual((125, ""), (got.code, got.out), got)
-                        self.assertIn("File too large", got.err)
+                        self.assertIn("ulimit -f", got.err)
         deadline = time.monotonic() + 5
         while self.leftovers() and time.monotonic() < deadline:
             time.sleep(0.05)

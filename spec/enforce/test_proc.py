@@ -89,6 +89,15 @@ print(len(os.listdir("s")) > 3, len(os.listdir("c")) > 3)"""
         self.assertEqual("0027\n100\n200\n640\n750\n", got.out, got)
 
     @as_everyone
+    def test_a_umask_that_takes_from_the_owner(self):
+        """It is the command's; what srt-lua makes for itself it can read and remove."""
+        for mask in (0o777, 0o277, 0o477):
+            got = self.run_sh("umask; mktemp -d >/dev/null; exit 3", "{}", preexec=lambda mask=mask: os.umask(mask))
+            self.assertEqual((3, "%04o\n" % mask, ""), (got.code, got.out, got.err))
+        self.assertEqual([], self.leftovers())
+        self.assertEqual([], [name for _, _, names in os.walk(self.home) for name in names if name.endswith(".run")])
+
+    @as_everyone
     def test_own_process_can_be_tuned(self):
         got = self.run_sh("echo name >/proc/self/comm && echo 500 >/proc/self/oom_score_adj && cat /proc/self/oom_score_adj", "{}")
         self.assertEqual("500\n", got.out, got)

@@ -107,7 +107,8 @@ end
 -- What other programs say.
 local OTHERS = { ["Read-only file system"] = 1, ["Permission denied"] = 1, ["Device or resource busy"] = 1,
   ["Invalid cross-device link"] = 1, ["Is a directory"] = 1, ["File exists"] = 1, [".quarantined-by-srt-lua"] = 1,
-  ["git config"] = 1, ["git push -u"] = 1, ["could not lock config file"] = 1, ["Could not resolve hostname"] = 1,
+  ["git config"] = 1, ["git push -u"] = 1, ["could not lock config file"] = 1,
+  ["could not write config file"] = 1, ["Could not resolve hostname"] = 1,
   ["Name or service not known"] = 1, ["SSL certificate problem: unable to get local issuer certificate"] = 1,
   ["attempt to index a nil value"] = 1, ["attempt to call a nil value"] = 1,
   ["connect EPERM /…"] = 1, ["Operation not permitted"] = 1, ["ECONNREFUSED 127.0.0.1:5432"] = 1 }
