@@ -19,7 +19,7 @@ end
 ---@return "srt-lua"|"kubernetes"|"docker"|"podman"|"lxc"|"container"|nil kind
 function place.kind(host)
   local env, above = host.env, host.read("/proc/1/comm") or ""
-  if above:find("^srt%-lua%-init") then return "srt-lua" end
+  if above:find("^sandbox%-init") then return "srt-lua" end
   if env.KUBERNETES_SERVICE_HOST or host.read("/var/run/secrets/kubernetes.io/serviceaccount/namespace") then
     return "kubernetes"
   end
