@@ -55,7 +55,8 @@ int remount_wait(const struct remount *remount)
 
 void remount_close(struct remount *remount)
 {
-	if (remount->watched)
+	/* Without a watch, too: the kernel waits for those of others. */
+	if (remount->names >= 0)
 		sys_abandon(remount->names);
 }
 
