@@ -66,12 +66,7 @@ end
 ---@return string|nil folder
 function state.prepare(folders)
   for _, folder in ipairs(folders) do
-    if had(folder) then
-      -- What is told there, of other runs too, is hidden from the first command on.
-      local _, told = require("srt.violation_file").path(folder)
-      if not sys.lstat(told) then tidy.mkdir(told) end
-      return folder
-    end
+    if had(folder) then return folder end
   end
 end
 

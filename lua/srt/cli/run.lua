@@ -147,8 +147,8 @@ end
 function run.main(args, ctx)
   local given = require "srt.run_options"
   local options, message = given.parse(args)
+  if options and not options.help then return run.start(options, ctx) end
   return require("srt.report").answered(ctx, "srt-lua run", given.USAGE, options, message)
-    or run.start(options, ctx)
 end
 
 -- By one backend: the status; or nil and why namespaces can't be had.
