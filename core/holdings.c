@@ -159,12 +159,16 @@ static void placeholder_remove(struct folder *folder, const char *path, int fd)
 	struct stat named;
 	int dir;
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
+	if (fd < 0)
 		return;
-	dir = folder_open(folder, path);
-	if (dir >= 0 && is_entry(dir, name, fd, &named) &&
-	    (named.st_mode & 07777) == PLACEHOLDER_MODE)
-		(void)in_folder(dir, name, take_away);
+	if (!flock(fd, LOCK_EX | LOCK_NB)) {
+		dir = folder_open(folder, path);
+		if (dir >= 0 && is_entry(dir, name, fd, &named) &&
+		    (named.st_mode & 07777) == PLACEHOLDER_MODE)
+			(void)in_folder(dir, name, take_away);
+	}
+	/* Now, for who ends at the same time: the rest of its end may take. */
+	(void)flock(fd, LOCK_UN);
 }
 
 /* Which directories are ours, for whoever cleans up in our place. */
@@ -256,6 +260,9 @@ void holdings_remove(const struct plan *plan, const struct holdings *held)
 		placeholder_remove(&folder, plan->placeholders[i],
 				   held->locks[i]);
 	folder_close(&folder);
+	/* The blocks of what is removed may be discarded one by one (ext4(5)).
+	 */
+	sys_abandon(held->locks, plan->placeholder_count);
 }
 
 void holdings_sweep(const char *path)

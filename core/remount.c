@@ -55,9 +55,9 @@ int remount_wait(const struct remount *remount)
 
 void remount_close(struct remount *remount)
 {
-	/* Without a watch, too: the kernel waits for those of others. */
-	if (remount->names >= 0)
-		sys_abandon(remount->names);
+	const int fds[] = { remount->changes, remount->names };
+
+	sys_abandon(fds, ARRAY_SIZE(fds));
 }
 
 static char *read_all(int fd)

@@ -64,7 +64,14 @@ int remount_wait(const struct remount *remount);
  */
 void remount_check(struct remount *remount, bool names);
 
-/** remount_close() - hear of names no more; PID 1's last act but one */
+/**
+ * remount_close() - watch no more; PID 1's last act but one
+ *
+ * What the kernel has to do then it does behind our back: it waits for all that
+ * read marks of inotify, also of others; and @changes is what holds the mounts
+ * last, with what was removed beneath them, whose blocks may be discarded one
+ * after the other.
+ */
 void remount_close(struct remount *remount);
 
 #endif

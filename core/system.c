@@ -8,6 +8,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -156,19 +157,40 @@ void sys_close_all_but(int from, const int *keep, size_t count)
 	(void)syscall(SYS_close_range, (unsigned int)from, ~0U, 0U);
 }
 
-void sys_abandon(int fd)
+/* At most SYS_MAX_FDS - 2, into a ring that nobody can reach. */
+static void put_away(const int *fds, size_t count)
 {
-	int ring[3] = { -1, -1, fd }, other[2];
+	int ring[SYS_MAX_FDS];
 
-	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ring)) {
-		(void)sys_send(ring[0], "", 1, ring, ARRAY_SIZE(ring));
-		close(ring[0]);
-		close(ring[1]);
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ring))
+		return;
+	memcpy(ring + 2, fds, count * sizeof(*fds));
+	(void)sys_send(ring[0], "", 1, ring, count + 2);
+	close(ring[0]);
+	close(ring[1]);
+}
+
+void sys_abandon(const int *fds, size_t count)
+{
+	int some[SYS_MAX_FDS - 2], pair[2];
+	size_t left = count;
+	bool any = false;
+
+	while (left) {
+		size_t size = 0;
+
+		while (left && size < ARRAY_SIZE(some))
+			if (fds[--left] >= 0)
+				some[size++] = fds[left];
+		any |= size;
+		if (size)
+			put_away(some, size);
+		for (size_t i = 0; i < size; i++)
+			close(some[i]);
 	}
-	close(fd);
 	/* The end of a socket is what has the kernel look for such rings. */
-	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, other)) {
-		close(other[0]);
-		close(other[1]);
+	if (any && !socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair)) {
+		close(pair[0]);
+		close(pair[1]);
 	}
 }

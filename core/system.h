@@ -95,13 +95,14 @@ void sys_note_arguments(int argc, char **argv);
 void sys_forget_arguments(const char *name);
 
 /**
- * sys_abandon() - close a descriptor without waiting for what that takes
+ * sys_abandon() - close descriptors without waiting for what that takes
  *
- * It goes into a ring of sockets that nobody can reach, which newer kernels
+ * They go into a ring of sockets that nobody can reach, which newer kernels
  * free in a thread of their own. Older ones do it at once, as if it were just
- * closed; so is it where that can't be made.
+ * closed; so are they where that can't be made, and on macOS.
+ * @fds: -1 is passed over
  */
-void sys_abandon(int fd);
+void sys_abandon(const int *fds, size_t count);
 
 /** sys_raise_file_limit() - each client of the proxy takes two descriptors */
 void sys_raise_file_limit(void);

@@ -71,6 +71,13 @@ ssize_t sys_fd_path(int fd, char *path, size_t size)
 #endif
 }
 
+void sys_abandon(const int *fds, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
 int sys_hide(void)
 {
 	const struct rlimit none = { 0, 0 };

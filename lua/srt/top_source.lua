@@ -103,6 +103,8 @@ function top_source.open(facts)
   local folders = state.folders(facts, temp and require("srt.paths").parent(temp))
   local folder = state.prepare(folders)
   if not folder then return nil, "there is no folder for the state of runs: " .. table.concat(folders, ", ") end
+  local _, told = require("srt.violation_file").path(folder)
+  require("srt.c.tidy").mkdir(told)
   local looker, live = require("srt.decision_log").places(folder)
   require("srt.decision_log").forget(folder)
   local fd, message = hold(looker)
