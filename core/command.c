@@ -149,15 +149,18 @@ static bool is_there(const char *name)
 
 	if (strchr(name, '/'))
 		return !access(name, F_OK);
-	while (*name && path && *path) {
+	if (!*name)
+		return false;
+	path = path ? path : "/bin:/usr/bin"; /* confstr(3), _CS_PATH */
+	do {
 		size_t size = strcspn(path, ":");
 
 		snprintf(file, sizeof(file), "%.*s/%s", size ? (int)size : 1,
 			 size ? path : ".", name);
 		if (!access(file, F_OK))
 			return true;
-		path += size + (path[size] == ':');
-	}
+		path += size;
+	} while (*path++);
 	return false;
 }
 

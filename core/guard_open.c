@@ -212,6 +212,8 @@ static int open_magic(struct opening *o)
 		guard_powers(o->guard, true);
 	if (fstatat(o->place->dir, o->place->name, &st, 0))
 		result = -errno;
+	else if (S_ISDIR(st.st_mode) && (o->flags & O_CREAT))
+		result = -EISDIR;
 	else
 		result = open_there(o, flags, &st);
 	if (own)
@@ -283,7 +285,9 @@ int guard_open(struct guard *guard, struct guard_place *place, int flags,
 		o.flags &= ~O_EXCL;
 	do {
 		if (guard_place_special(place) && (flags & O_CREAT))
-			return flags & O_EXCL ? -EEXIST : -EISDIR;
+			return fstatat(place->dir, ".", &st, 0) ? -errno
+			       : flags & O_EXCL			? -EEXIST
+								: -EISDIR;
 		if (guard_place_slash(place)) {
 			if (flags & O_CREAT)
 				return -EISDIR;

@@ -65,58 +65,83 @@ int moved_names_watch(int fd, const struct plan *plan,
 		const char *target = plan->steps[i].target;
 		int result = watch_way(fd, target, previous);
 
+		if (result != -ENOSPC && (state[i] & MOVED_NAMES_MISSING) &&
+		    moved_names_await(fd, target))
+			result = -ENOSPC;
 		if (result == -ENOSPC)
 			return result;
 		if (result)
 			error = result;
-		if (state[i] & MOVED_NAMES_MISSING)
-			moved_names_await(fd, target);
 		previous = target;
 	}
 	return error;
 }
 
-void moved_names_await(int fd, const char *path)
+int moved_names_await(int fd, const char *path)
 {
 	owned_ptr char *folder = strdup(path);
 
-	while (fd >= 0 && folder && cut(folder))
+	/* All of them: who makes a folder again has made another one. */
+	while (folder && cut(folder))
 		if (inotify_add_watch(fd, folder,
 				      IN_CREATE | IN_MOVED_TO | IN_ONLYDIR |
-					      IN_MASK_ADD) >= 0)
-			return;
+					      IN_MASK_ADD) < 0 &&
+		    errno == ENOSPC)
+			return -ENOSPC;
+	return 0;
 }
 
-/* Is @name a component of a path of the plan? */
-static bool concerns(const struct plan *plan, const char *name)
+static int by_text(const void *a, const void *b)
 {
-	size_t size = strlen(name);
-
-	for (size_t i = 0; i < plan->step_count; i++) {
-		const char *at = plan->steps[i].target;
-
-		for (; (at = strstr(at, name)); at++)
-			if (at[-1] == '/' && (!at[size] || at[size] == '/'))
-				return true;
-	}
-	return false;
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool moved_names_read(int fd, const struct plan *plan)
+bool moved_names_learn(struct moved_words *words, const struct plan *plan)
+{
+	size_t size = 1, most = 0, kept = 0;
+	char *at;
+
+	for (size_t i = 0; i < plan->step_count; i++)
+		size += strlen(plan->steps[i].target) + 1;
+	at = words->text = malloc(size);
+	for (size_t i = 0; at && i < plan->step_count; i++)
+		at = stpcpy(stpcpy(at, plan->steps[i].target), "/");
+	for (at = words->text; at && *at; at++)
+		most += *at == '/';
+	words->list = calloc(most + 1, sizeof(*words->list));
+	if (!words->text || !words->list)
+		return false;
+	for (char *rest, *word = strtok_r(words->text, "/", &rest); word;
+	     word = strtok_r(NULL, "/", &rest))
+		words->list[words->count++] = word;
+	qsort(words->list, words->count, sizeof(*words->list), by_text);
+	for (size_t i = 0; i < words->count; i++)
+		if (!kept || strcmp(words->list[kept - 1], words->list[i]) != 0)
+			words->list[kept++] = words->list[i];
+	words->count = kept;
+	return true;
+}
+
+/* Is it a component of a path of the plan? */
+static bool concerns(const struct moved_words *words, const char *name)
+{
+	return !words->list || bsearch(&name, words->list, words->count,
+				       sizeof(*words->list), by_text);
+}
+
+bool moved_names_read(int fd, const struct moved_words *words)
 {
 	char events[8192]
 		__attribute__((aligned(__alignof__(struct inotify_event))));
-	bool changed = false;
-	ssize_t size;
+	ssize_t size = read(fd, events, sizeof(events));
 
-	while ((size = read(fd, events, sizeof(events))) > 0) {
-		for (char *at = events; at < events + size;) {
-			const struct inotify_event *event = (void *)at;
+	for (char *at = events; size > 0 && at < events + size;) {
+		const struct inotify_event *event = (void *)at;
 
-			changed |= event->mask & IN_Q_OVERFLOW ||
-				   (event->len && concerns(plan, event->name));
-			at += sizeof(*event) + event->len;
-		}
+		if (event->mask & IN_Q_OVERFLOW ||
+		    (event->len && concerns(words, event->name)))
+			return true;
+		at += sizeof(*event) + event->len;
 	}
-	return changed;
+	return false;
 }

@@ -32,17 +32,30 @@ int moved_names_watch(int fd, const struct plan *plan,
 		      const unsigned char *state);
 
 /**
- * moved_names_await() - hear of names that are made in the deepest folder on
- * the way to @path that is there
- * @fd: from moved_names_watch(); -1 does nothing
+ * moved_names_await() - hear of names that are made in the folders on the way
+ * to @path, those that are there
+ * Return: 0, or -ENOSPC: there is no room.
  */
-void moved_names_await(int fd, const char *path);
+int moved_names_await(int fd, const char *path);
 
 /**
- * moved_names_read() - take what happened
- * Return: does any of it concern a path of the plan? The command's own renames
- * come here as well.
+ * struct moved_words - the components of a plan's paths, each once, sorted
+ * @list: NULL where there was no memory: then any name is one
  */
-bool moved_names_read(int fd, const struct plan *plan);
+struct moved_words {
+	char *text;
+	const char **list;
+	size_t count;
+};
+
+/** moved_names_learn() - of a plan; false without memory */
+bool moved_names_learn(struct moved_words *words, const struct plan *plan);
+
+/**
+ * moved_names_read() - take some of what happened: the rest is told again
+ * Return: does any of it concern a path of the plan? The command's own renames
+ * come here as well, as many as it likes.
+ */
+bool moved_names_read(int fd, const struct moved_words *words);
 
 #endif

@@ -12,15 +12,17 @@
 #include <time.h>
 
 #include "core/mounts.h"
-#include "core/moved_names.h"
 #include "core/system.h"
 
 /* The host may replace the file again while we are at it. */
 #define TRIES 20
 #define LOST 1 /* of a step's state; besides MOVED_NAMES_MISSING */
-/* How often one must look who hears nothing, or not of all folders. */
+/* How often one must look who hears nothing; and who hears, but not of all
+ * folders, or of names in folders that may be made anew. */
 #define DEAF_MS 50
 #define PARTLY_MS 1000
+/* Looking may take no more of the time than one part in so many. */
+#define SHARE 20
 
 int remount_open(struct remount *remount, const struct plan *plan, int masks,
 		 void (*tell)(void *context, const struct message *message),
@@ -47,7 +49,7 @@ int remount_wait(const struct remount *remount)
 {
 	long long left;
 
-	if (remount->watched && !remount->partly)
+	if (remount->watched && !remount->partly && !remount->missing)
 		return -1;
 	left = remount->look_at - sys_now_ms();
 	return left > 0 ? (int)left : 0;
@@ -265,13 +267,22 @@ static int try_restore(const struct remount *remount, size_t index)
 	return error;
 }
 
+static void be_deaf(struct remount *remount)
+{
+	close(remount->names);
+	remount->names = -1;
+	remount->watched = false;
+}
+
 static void restore(struct remount *remount, size_t index, long long since)
 {
+	const char *target = remount->plan->steps[index].target;
 	int error = try_restore(remount, index);
 
 	if (error) {
-		moved_names_await(remount->names,
-				  remount->plan->steps[index].target);
+		if (remount->names >= 0 &&
+		    moved_names_await(remount->names, target))
+			be_deaf(remount);
 		/* It may have been made before the watch was there. */
 		error = try_restore(remount, index);
 	}
@@ -294,48 +305,58 @@ static void lose_beneath(struct remount *remount, size_t index)
 
 static void watch_names(struct remount *remount)
 {
-	int error = remount->names < 0
-			    ? -ENOSPC
-			    : moved_names_watch(remount->names, remount->plan,
-						remount->state);
+	int error;
 
-	if (error == -ENOSPC && remount->names >= 0) {
-		close(remount->names);
-		remount->names = -1;
-	}
-	remount->watched = remount->names >= 0;
+	if (remount->names < 0)
+		return;
+	if (!remount->words.text)
+		(void)moved_names_learn(&remount->words, remount->plan);
+	error = moved_names_watch(remount->names, remount->plan,
+				  remount->state);
+	remount->watched = true;
 	remount->partly = error == -EACCES;
+	if (error == -ENOSPC)
+		be_deaf(remount);
+}
+
+/* Puts back what is lost. Return: was anything? */
+static bool restore_lost(struct remount *remount, long long since)
+{
+	const struct plan *plan = remount->plan;
+	bool restored = false;
+
+	remount->missing = false;
+	for (size_t i = 0; i < plan->step_count; i++) {
+		if (!(remount->state[i] & LOST))
+			continue;
+		restore(remount, i, since);
+		if (remount->state[i]) {
+			remount->missing = true;
+			continue;
+		}
+		restored = true;
+		lose_beneath(remount, i);
+	}
+	return restored;
 }
 
 void remount_check(struct remount *remount, bool names)
 {
-	const struct plan *plan = remount->plan;
-	long long since = now_us();
-	bool restored = false;
+	long long since = now_us(), took;
 
-	if (names && !moved_names_read(remount->names, plan))
+	if (names && !moved_names_read(remount->names, &remount->words))
 		return;
 	/* Before one looks: what is moved then is told. Not from the start: the
 	 * end of what has watched takes the kernel milliseconds, and short runs
 	 * that lose nothing go without. */
 	if (!remount->watched)
 		watch_names(remount);
-	remount->look_at =
-		sys_now_ms() + (remount->watched ? PARTLY_MS : DEAF_MS);
-	if (!find_lost(remount))
-		return;
-	for (size_t i = 0; i < plan->step_count; i++) {
-		if (!(remount->state[i] & LOST))
-			continue;
-		restore(remount, i, since);
-		if (remount->state[i])
-			continue;
-		restored = true;
-		lose_beneath(remount, i);
-	}
-	if (!restored)
-		return;
 	/* What was made anew is another folder to watch. */
-	if (remount->watched)
+	if (find_lost(remount) && restore_lost(remount, since) &&
+	    remount->watched)
 		watch_names(remount);
+	took = SHARE * (now_us() - since) / 1000;
+	if (took < (remount->watched ? PARTLY_MS : DEAF_MS))
+		took = remount->watched ? PARTLY_MS : DEAF_MS;
+	remount->look_at = sys_now_ms() + took;
 }

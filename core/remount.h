@@ -4,6 +4,7 @@
 #define SRT_REMOUNT_H
 
 #include "core/message.h"
+#include "core/moved_names.h"
 #include "core/plan.h"
 
 /**
@@ -19,8 +20,10 @@
 struct remount {
 	int changes;
 	int names;
-	bool watched;	   /* @names knows the folders */
-	bool partly;	   /* but for those that can't be read */
+	bool watched; /* @names knows the folders */
+	bool partly;  /* but for those that can't be read */
+	bool missing; /* a name of the plan's is */
+	struct moved_words words;
 	long long look_at; /* ms, as of sys_now_ms() */
 	const struct plan *plan;
 	int masks;

@@ -81,7 +81,8 @@ local function make(option, path, cwd)
   path = require("srt.paths").absolute(path, cwd)
   local fd, message, code = journal.open(path, false)
   if not fd then
-    return nil, ("%s %s: %s"):format(option, path, code == "EPERM" and "it is no plain file with one name" or message)
+    local why = { EPERM = "it is no plain file with one name", ELOOP = "it is a symbolic link; name what it leads to" }
+    return nil, ("%s %s: %s"):format(option, path, why[code] or message)
   end
   local kind = sys.fdinfo(fd).type
   require("srt.c.tidy").close(fd)

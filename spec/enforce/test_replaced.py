@@ -109,6 +109,38 @@ class Replaced(Case):
                    ["echo w >d/f"], "/w/d", env={"SRT_LUA_FAKE_MISSING": "inotify"})
 
     @as_everyone
+    def test_a_folder_that_is_made_again(self):
+        """Step by step, and at once: whoever waits for a name in it waits in another folder then."""
+        self.sh("mkdir -p ../q/sub; echo secret >../q/sub/s")
+        with self.inside(self.deny(denyRead=["../q/sub/s"])) as inside:
+            for script in ("cd ../q; rm sub/s; sleep 0.1; rmdir sub; sleep 0.1; mkdir sub; sleep 0.1; echo new >sub/s",
+                           "cd ../q; rm -r sub; mkdir sub; echo new >sub/s",
+                           "rm ../q/sub/s; sleep 0.1; rm -r ../q; sleep 0.1; mkdir -p ../q/sub; echo new >../q/sub/s"):
+                self.sh(script)
+                self.assertTrue(until(lambda: not inside.can("cat ../q/sub/s"), 5), script)
+
+    @as_everyone
+    def test_a_storm_of_renames(self):
+        """However many the command makes beside thousands of protected names, PID 1 does what it is for."""
+        self.sh("mkdir d; cd d; seq -f f%g 5000 | xargs touch")
+        storm = ("import os, sys\nfor name in 'abc':\n  if os.fork() == 0:\n    open('d/x' + name, 'w').close()\n"
+                 "    while True: os.rename('d/x' + name, 'd/y' + name); os.rename('d/y' + name, 'd/x' + name)\n"
+                 "print('ready', flush=True)\n"
+                 "while True:\n  try: open('d/f1', 'a').write('evil')\n  except OSError: pass")
+        process = self.start(["/usr/bin/python3", "-c", storm], self.deny(denyWrite=["d/f%d" % i for i in range(1, 5001)]))
+        self.assertEqual(b"ready\n", process.stdout.readline())
+        time.sleep(0.3)
+        self.sh("echo new >d/new; mv d/new d/f1")
+        size, seen = -1, 0
+        while seen != size:
+            time.sleep(0.3)
+            size, seen = seen, os.path.getsize(self.path("w/d/f1"))
+            self.assertLess(size, 1 << 20, "it stays open")
+        process.terminate()
+        self.assertEqual(143, process.wait(5))
+        process.communicate()
+
+    @as_everyone
     def test_one_instance_of_inotify(self):
         """From the start, before a command can take all, and however often something is put back; the kernel ends it in its time."""
         def left():

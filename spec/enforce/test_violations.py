@@ -292,7 +292,7 @@ class File(Violations):
         self.assertIn("No space left", got.err.splitlines()[0])
         self.assertIn("denied: 2 attempts", got.err)
         # What can't be opened was named in vain: then nothing is run.
-        for path, word in (("link", "symbolic links"), ("second", "no plain file"), ("fifo", ""), ("/nosuch/x", "No such file"),
+        for path, word in (("link", "symbolic link"), ("second", "no plain file"), ("fifo", ""), ("/nosuch/x", "No such file"),
                            (".", "directory")):
             for option in ("--violations", "--log"):
                 got = self.run_sh("echo out", self.policy_with(), options=(option, path))
