@@ -128,6 +128,7 @@ class Replaced(Case):
                  "print('ready', flush=True)\n"
                  "while True:\n  try: open('d/f1', 'a').write('evil')\n  except OSError: pass")
         process = self.start(["/usr/bin/python3", "-c", storm], self.deny(denyWrite=["d/f%d" % i for i in range(1, 5001)]))
+        self.addCleanup(process.kill)
         self.assertEqual(b"ready\n", process.stdout.readline())
         time.sleep(0.3)
         self.sh("echo new >d/new; mv d/new d/f1")
