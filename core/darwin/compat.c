@@ -161,6 +161,22 @@ void compat_qsort_r(void *base, size_t count, size_t size,
 	qsort_r(base, count, size, &sorting, compare_turned);
 }
 
+int compat_fallocate(int fd, off_t size)
+{
+	struct stat st;
+	fstore_t store = { .fst_flags = F_ALLOCATEALL,
+			   .fst_posmode = F_PEOFPOSMODE };
+
+	if (fstat(fd, &st))
+		return errno;
+	store.fst_length = size - st.st_size;
+	if (store.fst_length <= 0)
+		return 0;
+	if (!fcntl(fd, F_PREALLOCATE, &store))
+		return 0;
+	return errno == ENOTSUP ? EOPNOTSUPP : errno;
+}
+
 int compat_renameat2(int from_dir, const char *from, int to_dir, const char *to,
 		     unsigned int flags)
 {

@@ -83,12 +83,15 @@ ssize_t compat_getdents64(int fd, void *bytes, size_t size);
 void compat_qsort_r(void *base, size_t count, size_t size,
 		    int (*compare)(const void *, const void *, void *),
 		    void *context);
+/** compat_fallocate() - blocks for a file of that size. Return: 0 or errno. */
+int compat_fallocate(int fd, off_t size);
 int compat_renameat2(int from_dir, const char *from, int to_dir, const char *to,
 		     unsigned int flags);
 
 #define getdents64(fd, bytes, size) compat_getdents64(fd, bytes, size)
 #define qsort_r(base, count, size, compare, context) \
 	compat_qsort_r(base, count, size, compare, context)
+#define posix_fallocate(fd, offset, size) compat_fallocate(fd, size)
 #define renameat2(from_dir, from, to_dir, to, flags) \
 	compat_renameat2(from_dir, from, to_dir, to, flags)
 #endif
