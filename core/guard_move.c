@@ -192,9 +192,11 @@ int guard_move(const struct guard_rules *rules, const struct guard_moved *what,
 	struct stat st;
 
 	rule = rule ? rule : &found;
-	/* What is not there can't be moved: the kernel says so. */
+	/* What is not there can't be moved, nor a link with a slash behind it
+	 * that leads back to itself: the kernel says so. */
 	if (fstatat(what->dir, what->name, &st, AT_SYMLINK_NOFOLLOW))
-		return guard_denies(rules, to, false) ? -errno : 0;
+		return errno != ELOOP && guard_denies(rules, to, false) ? -errno
+									: 0;
 	*rule = guard_find(rules, to, S_ISLNK(st.st_mode));
 	if (rule->kind != GUARD_NONE)
 		return -EROFS;

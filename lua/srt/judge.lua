@@ -173,6 +173,7 @@ end
 -- Only what would change something meets the host's own read-only mounts.
 local function meet_host(self, known, got)
   local only_looks = known.ask == look or known.ask == read or known.ask == list
+    or known.ask == open and (got.type == "fifo" or got.type == "sock")
   if got.decision == "allow" and not got.errno and not only_looks and self.view:closedByHost(got.real) then
     got.errno, got.why = "EROFS", "the host's own mount is read-only"
   end

@@ -79,6 +79,16 @@ UPWARD = dict(
     steps=[("dir", b"TOP/out/s", 0o755, "own"), ("dir", b"TOP/w/d", 0o755, "own")],
     lists={"allowWrite": [b"TOP"], "denyRead": [b"TOP/out/s"]},
     questions=[(action, path) for action in ("list", "read") for path in (b"..", b"../", b".", b"TOP/w/d/..", b"TOP/out/s/..", b"TOP/out/..", b"../..")])
+# A link to itself, with a slash: no folder either.
+LOOPED = dict(
+    steps=[("dir", b"TOP/w/b", 0o700, "own"), ("link", b"TOP/w/l", b"TOP/w/l"), ("fifo", b"TOP/w/b/p", 0o644, "own")],
+    lists={"denyWrite": [b"GLOB**/[bc]"]},
+    questions=[(action, b"TOP/w/l/", b"TOP/w/b/new") for action in ("rename", "exchange")] + [("rename", b"TOP/w/l/", b"TOP/out/b")])
+# What opens a FIFO changes nothing of the file system, be that read-only on the host.
+PIPED = dict(
+    steps=[("dir", b"TOP/w/a", 0o755, "own"), ("fifo", b"TOP/w/a/p", 0o644, "own"), ("readonly", b"TOP/w/a", b"TOP/home")],
+    lists={"allowWrite": [b"TOP/w"]}, questions=[(action, b"TOP/w/a/p") for action in ("mmap", "write", "append", "chmod")])
 FIXED = [case for user in ("user", "root") for case in (
     _case(user, **BROUGHT, guard=True), _case(user, **LINKED), _case(user, **CLOSED, guard=True), _case(user, **SLASHED, guard=True), _case(user, **APART),
-    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True), _case(user, **UNREACHED), _case(user, **UPWARD))]
+    _case(user, **SHUT, guard=True), _case(user, **BEYOND), _case(user, **ENDED, guard=True), _case(user, **LETTER, guard=True), _case(user, **UNREACHED), _case(user, **UPWARD), _case(user, **LOOPED, guard=True),
+    _case(user, **PIPED))]
