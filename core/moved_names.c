@@ -48,11 +48,8 @@ static int watch_way(int fd, const char *target, const char *previous)
 
 int moved_names_open(void)
 {
-	int fd = sys_missing("inotify")
-			 ? -1
-			 : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-
-	return fd < 0 ? -1 : fd;
+	return sys_missing("inotify") ? -1
+				      : inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 }
 
 int moved_names_watch(int fd, const struct plan *plan,
@@ -96,7 +93,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool moved_names_learn(struct moved_words *words, const struct plan *plan)
+void moved_names_learn(struct moved_words *words, const struct plan *plan)
 {
 	size_t size = 1, most = 0, kept = 0;
 	char *at;
@@ -104,13 +101,16 @@ bool moved_names_learn(struct moved_words *words, const struct plan *plan)
 	for (size_t i = 0; i < plan->step_count; i++)
 		size += strlen(plan->steps[i].target) + 1;
 	at = words->text = malloc(size);
-	for (size_t i = 0; at && i < plan->step_count; i++)
+	if (!at)
+		return;
+	*at = '\0';
+	for (size_t i = 0; i < plan->step_count; i++)
 		at = stpcpy(stpcpy(at, plan->steps[i].target), "/");
-	for (at = words->text; at && *at; at++)
+	for (at = words->text; *at; at++)
 		most += *at == '/';
 	words->list = calloc(most + 1, sizeof(*words->list));
-	if (!words->text || !words->list)
-		return false;
+	if (!words->list)
+		return;
 	for (char *rest, *word = strtok_r(words->text, "/", &rest); word;
 	     word = strtok_r(NULL, "/", &rest))
 		words->list[words->count++] = word;
@@ -119,7 +119,6 @@ bool moved_names_learn(struct moved_words *words, const struct plan *plan)
 		if (!kept || strcmp(words->list[kept - 1], words->list[i]) != 0)
 			words->list[kept++] = words->list[i];
 	words->count = kept;
-	return true;
 }
 
 /* Is it a component of a path of the plan? */

@@ -48,8 +48,8 @@ struct moved_words {
 	size_t count;
 };
 
-/** moved_names_learn() - of a plan; false without memory */
-bool moved_names_learn(struct moved_words *words, const struct plan *plan);
+/** moved_names_learn() - of a plan; @words: zeroed */
+void moved_names_learn(struct moved_words *words, const struct plan *plan);
 
 /**
  * moved_names_read() - take some of what happened: the rest is told again

@@ -310,7 +310,7 @@ static void watch_names(struct remount *remount)
 	if (remount->names < 0)
 		return;
 	if (!remount->words.text)
-		(void)moved_names_learn(&remount->words, remount->plan);
+		moved_names_learn(&remount->words, remount->plan);
 	error = moved_names_watch(remount->names, remount->plan,
 				  remount->state);
 	remount->watched = true;

@@ -39,10 +39,10 @@ static void advise(struct failure *failure)
 	    failure->error != ENOSYS)
 		return;
 	if (getenv("SANDBOX_RUNTIME"))
-		cure = "this is inside of a sandbox already (SANDBOX_RUNTIME "
-		       "is "
-		       "set): of srt-lua, its policy can allow another one, "
-		       "with allowNestedUserNamespaces = true";
+		cure = "this is inside of a sandbox already "
+		       "(SANDBOX_RUNTIME is set): of srt-lua, its policy can "
+		       "allow another one, with allowNestedUserNamespaces = "
+		       "true";
 	else if (read_number("/proc/sys/kernel/"
 			     "apparmor_restrict_unprivileged_userns") == 1)
 		cure = "AppArmor restricts user namespaces here "

@@ -8,8 +8,7 @@
 #include "core/message.h"
 #include "core/mounts.h"
 
-/* What PID 1 is called, so that who looks for srt-lua finds the host process.
- */
+/* PID 1's name: who looks for srt-lua is to find the host process. */
 #define SETUP_NAME "sandbox-init"
 
 /**

@@ -24,6 +24,9 @@ void signals_set(sigset_t *set, const int *list);
  */
 void signals_hold(const int *list);
 
+/** signals_hold_for_command() - those handed on, and what would stop us */
+void signals_hold_for_command(void);
+
 /** signals_came() - one of them reached this process while a command ran */
 void signals_came(int number);
 
@@ -40,8 +43,5 @@ void signals_ended(int number);
  * Context: the last act of main().
  */
 void signals_repeat(void);
-
-/** signals_hold_for_command() - those handed on, and what would stop us */
-void signals_hold_for_command(void);
 
 #endif

@@ -51,8 +51,8 @@ struct outcome {
  * supervise_run() - run the loop until the command has ended
  *
  * Signals that reach this process (and signals_hold_for_command() holds) are
- * told to PID 1. When the command stops,
- * this process stops too, so that the user's shell sees the job stopped.
+ * told to PID 1. When the command stops, this process stops too, so that the
+ * user's shell sees the job stopped.
  * @loop: other handles on it (the proxy) are served meanwhile
  * @questions: may be asked meanwhile
  * Return: 0 or -errno; @out says how the run ended.

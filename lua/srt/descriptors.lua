@@ -37,12 +37,12 @@ local function check_file(fd, info, rules, plan)
   end
   local state = rules:at(info.path)
   if info.access == "r" and not state.write and open_to_writing(info.path, plan) then
-    return ("%s is %s, which the policy protects from writing and the command could open again for it; "
-      .. "%s"):format(name_of(fd), info.path, by_pipe(info))
+    return ("%s is %s, which the policy protects from writing and the command could open again for it; %s")
+      :format(name_of(fd), info.path, by_pipe(info))
   end
   if info.access == "w" and not state.read then
-    return ("%s is %s, which the policy protects from reading and the command could open again for it; "
-      .. "%s"):format(name_of(fd), info.path, by_pipe(info))
+    return ("%s is %s, which the policy protects from reading and the command could open again for it; %s")
+      :format(name_of(fd), info.path, by_pipe(info))
   end
 end
 
