@@ -38,6 +38,7 @@ struct command {
  * @state: the state file, held until nothing else lives inside; or -1
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
+ * @janitor: socket to it, where it waits to hear that nothing else lives; or -1
  * @watch: socket to the host process, for the agent that observes; or -1
  * @agent: socket to an agent that is there already and takes the listener, or
  *	-1; the command's process closes it
@@ -50,6 +51,7 @@ struct confinement {
 	int masks;
 	int state;
 	int led;
+	int janitor;
 	int watch;
 	int agent;
 };

@@ -17,6 +17,7 @@
 #include "core/message.h"
 #include "core/redirect.h"
 #include "core/remount.h"
+#include "core/setup.h"
 #include "core/system.h"
 #include "core/unreached.h"
 
@@ -39,6 +40,7 @@ struct init {
 	int control;
 	int signals;
 	int state; /* the state file, held until all else has ended; or -1 */
+	int janitor;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -79,12 +81,18 @@ static _Noreturn void leave(const struct init *init, int status)
 }
 
 /* The last message: nothing of the run is left but us. */
-static _Noreturn void leave_alone(struct init *init, struct message *message)
+static _Noreturn void leave_alone(struct init *init, struct message *message,
+				  bool counts)
 {
 	end_others(init);
 	/* Who ends the run has to have the file to itself. */
 	if (init->state >= 0)
 		close(init->state);
+	/* It removes what was made while the host hears of the end. */
+	if (init->janitor >= 0)
+		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
+	if (counts)
+		message->id = unreached_count();
 	remount_close(&init->remount);
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
@@ -162,11 +170,9 @@ static int forward_due(struct init *init)
 static _Noreturn void command_ended(struct init *init, int status)
 {
 	bool counts = init->plan->watch.on && !init->plan->bare;
-	struct message message = { .kind = MESSAGE_ENDED,
-				   .value = status,
-				   .id = counts ? unreached_count() : 0 };
+	struct message message = { .kind = MESSAGE_ENDED, .value = status };
 
-	leave_alone(init, &message);
+	leave_alone(init, &message, counts);
 }
 
 static void reap(struct init *init)
@@ -207,7 +213,7 @@ static void read_report(struct init *init)
 		message.failure = report.failure;
 	}
 	if (message.kind != MESSAGE_STARTED)
-		leave_alone(init, &message);
+		leave_alone(init, &message, false);
 	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
 }
 
@@ -387,6 +393,7 @@ _Noreturn void init_run(const struct confinement *confinement, int control)
 			     .plan = confinement->plan,
 			     .redirect = &confinement->plan->redirect,
 			     .state = confinement->state,
+			     .janitor = confinement->janitor,
 			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = begin(&init, confinement);

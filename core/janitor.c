@@ -77,7 +77,7 @@ void *shared_alloc(struct shared *shared, size_t size)
 struct janitor {
 	struct shared *shared;
 	int host;
-	int child; /* socket to PID 1 while it is set up */
+	int child; /* socket to PID 1, in the end only where that is cloned */
 	pid_t pid; /* PID 1 or bubblewrap, where we have started it; else 0 */
 	int pidfd; /* of it, or of PID 1 */
 	struct bwrap bwrap;
@@ -197,15 +197,29 @@ static int prepare(struct janitor *janitor, struct failure *failure)
 /* Runs that are shorter leave no work to the disk. */
 #define SHORT_RUN 1000 /* milliseconds */
 
+/* PID 1's last word; end of file where it ended without. */
+static void await_init(struct janitor *janitor)
+{
+	struct message message;
+
+	janitor->alone = sys_receive(janitor->child, &message, sizeof(message),
+				     NULL, NULL) == sizeof(message) &&
+			 message.kind == MESSAGE_ALONE;
+}
+
 /*
- * Until PID 1 ends, or the host process lets go. The state file is on its way
+ * Until PID 1 ends or is alone, or the host process lets go. The state file is on its way
  * to the disk before what it lists is there, so that a power cut does not leave
  * that alone; nobody waits for it.
  */
 static void await_end(struct janitor *janitor)
 {
+	bool told = !janitor->shared->plan.bare &&
+		    !janitor->shared->plan.bwrap.program;
 	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
-				{ .fd = janitor->pidfd, .events = POLLIN } };
+				{ .fd = janitor->pidfd, .events = POLLIN },
+				{ .fd = told ? janitor->child : -1,
+				  .events = POLLIN } };
 	int ready, patience = SHORT_RUN;
 
 	while ((ready = poll(fds, ARRAY_SIZE(fds), patience)) <= 0) {
@@ -218,6 +232,8 @@ static void await_end(struct janitor *janitor)
 	}
 	if (ready > 0 && fds[0].revents)
 		(void)await_order(janitor, MESSAGE_CLOSE);
+	else if (ready > 0 && fds[2].revents)
+		await_init(janitor);
 }
 
 /* Returns when PID 1, and with it everything inside, is dead. */

@@ -42,7 +42,7 @@ static void part(const struct sandbox *sandbox)
 static int clone_init(struct sandbox *sandbox, struct failure *failure)
 {
 	const struct janitor_sockets *others = &sandbox->others;
-	pid_t pid = namespaces_clone(NAMESPACES_ALL, &sandbox->others.init);
+	pid_t pid = namespaces_clone(NAMESPACES_CLONED, &sandbox->others.init);
 
 	if (pid == 0) {
 		part(sandbox);
@@ -96,9 +96,7 @@ int launch_namespaces(struct sandbox *sandbox, struct failure *failure)
 	if (error)
 		return error;
 	error = blocked(sandbox, clone_init, failure);
-	/* Not for want of processes, descriptors or memory. */
-	failure->unavailable = error && error != -EAGAIN && error != -EMFILE &&
-			       error != -ENOMEM;
+	failure->unavailable = error && namespaces_refused(error);
 	if (!error)
 		error = setup_tell(sandbox->others.child, MESSAGE_MAPS, -1);
 	return error;

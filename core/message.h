@@ -15,6 +15,7 @@ enum message_kind {
 	/* host to janitor and PID 1: the plan is complete; janitor to PID 1:
 	 * what it lists is there. Carries the masks */
 	MESSAGE_GO,
+	MESSAGE_ALONE, /* PID 1 to janitor: nothing else lives inside */
 	/* host to PID 1 */
 	MESSAGE_SIGNAL,	 /* @value: signal for the command */
 	MESSAGE_FREEZE,	 /* stop everything inside; again: does it hold? @id */

@@ -25,6 +25,18 @@ pid_t namespaces_clone(uint64_t flags, int *pidfd)
 	return pid < 0 ? -errno : (pid_t)pid;
 }
 
+bool namespaces_refused(int error)
+{
+	return error != -EAGAIN && error != -EMFILE && error != -ENOMEM;
+}
+
+int namespaces_enter(struct failure *failure)
+{
+	return unshare(NAMESPACES_ENTERED)
+		       ? failure_set(failure, errno, "cannot make namespaces")
+		       : 0;
+}
+
 static int write_map(pid_t pid, const char *name,
 		     const struct id_extent *extents, size_t count,
 		     struct failure *failure)

@@ -4,16 +4,21 @@
 #define SRT_NAMESPACES_H
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "core/identity.h"
 #include "core/util.h"
 
-/* Those of PID 1. */
-#define NAMESPACES_ALL                                               \
-	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
-	 CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)
+/*
+ * Those of PID 1. A network namespace takes most of the time that all take, so
+ * PID 1 makes it, and who clones PID 1 can go on.
+ */
+#define NAMESPACES_CLONED                                           \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | \
+	 CLONE_NEWUTS | CLONE_NEWCGROUP)
+#define NAMESPACES_ENTERED CLONE_NEWNET
 
 /**
  * namespaces_clone() - as fork(2), the child in new namespaces
@@ -22,6 +27,20 @@
  * Return: the child's id, 0 in the child, or -errno.
  */
 pid_t namespaces_clone(uint64_t flags, int *pidfd);
+
+/**
+ * namespaces_refused() - is an error of the two above for good?
+ * Return: false for want of processes, descriptors or memory.
+ */
+bool namespaces_refused(int error);
+
+/**
+ * namespaces_enter() - make NAMESPACES_ENTERED, and be in them
+ * Context: a child of namespaces_clone() with NAMESPACES_CLONED; the user
+ * namespace that it is in owns them then, be it mapped or not.
+ * Return: 0 or -errno, @failure filled.
+ */
+int namespaces_enter(struct failure *failure);
 
 /**
  * namespaces_map() - write the id maps of a child's user namespace

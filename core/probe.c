@@ -42,15 +42,28 @@ int probe_namespaces(uint64_t flags)
 /* What the child tells, in memory that both see. */
 struct building {
 	struct plan plan;
+	bool entered;
 	struct mounts mounts;
 	struct failure failure;
 };
 
-static const char *stage_of(const struct mounts *mounts)
+static const char *stage_of(const struct building *building)
 {
-	if (!mounts->old_root)
+	if (!building->entered)
+		return "namespaces";
+	if (!building->mounts.old_root)
 		return "loopback";
-	return mounts->new_root < 0 ? "tree" : "proc";
+	return building->mounts.new_root < 0 ? "tree" : "proc";
+}
+
+static int build_inside(struct building *building, int setup)
+{
+	int error = namespaces_enter(&building->failure);
+
+	building->entered = !error;
+	return error ? error
+		     : setup_begin(&building->plan, setup, &building->mounts,
+				   &building->failure);
 }
 
 static int build(struct building *building, const char **stage)
@@ -66,11 +79,10 @@ static int build(struct building *building, const char **stage)
 	outer = pair[0];
 	inner = pair[1];
 	*stage = "namespaces";
-	pid = namespaces_clone(NAMESPACES_ALL, NULL);
+	pid = namespaces_clone(NAMESPACES_CLONED, NULL);
 	if (pid == 0) {
 		close(outer);
-		_exit(-setup_begin(&building->plan, inner, &building->mounts,
-				   &building->failure));
+		_exit(-build_inside(building, inner));
 	}
 	if (pid < 0)
 		return failure_set(&building->failure, -pid,
@@ -85,7 +97,7 @@ static int build(struct building *building, const char **stage)
 	}
 	(void)sys_send(outer, &maps, sizeof(maps), NULL, 0);
 	error = await(pid);
-	*stage = stage_of(&building->mounts);
+	*stage = stage_of(building);
 	return error;
 }
 

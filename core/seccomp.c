@@ -148,6 +148,9 @@ int seccomp_build(const struct seccomp_rule *rules, size_t count, uint32_t arch,
 
 	if (!arch)
 		arch = seccomp_arch_native();
+	/* A tree: the kernel asks the program about each number at install. */
+	if (!error)
+		error = seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (!error && arch != seccomp_arch_native()) {
 		error = seccomp_arch_remove(context, SCMP_ARCH_NATIVE);
 		if (!error)

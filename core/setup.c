@@ -19,6 +19,7 @@
 #include "core/landlock.h"
 #include "core/message.h"
 #include "core/mounts.h"
+#include "core/namespaces.h"
 #include "core/network.h"
 #include "core/redirect.h"
 #include "core/seccomp.h"
@@ -39,6 +40,7 @@ struct confinement setup_first(const struct shared *shared)
 		.masks = -1,
 		.state = -1,
 		.led = LED_NOT,
+		.janitor = -1,
 		.watch = -1,
 		.agent = -1,
 	};
@@ -262,10 +264,12 @@ static int set_up(const struct shared *shared, int control, int setup,
 	struct mounts mounts = { -1, -1, -1, 0 };
 	owned_fd int masks = -1;
 	bool made = plan->bwrap.program;
-	int error = made ? 0 : setup_begin(plan, setup, &mounts, failure);
+	int error = made ? 0 : namespaces_enter(failure);
 
+	if (!error && !made)
+		error = setup_begin(plan, setup, &mounts, failure);
 	if (error) {
-		failure->unavailable = true;
+		failure->unavailable = namespaces_refused(error);
 		return error;
 	}
 	processors_restore(&shared->processors);
@@ -314,6 +318,9 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 
 	if (error)
 		setup_fail(control, error, &failure);
-	close(setup);
+	if (shared->plan.bwrap.program)
+		close(setup);
+	else
+		confinement.janitor = setup;
 	init_run(&confinement, control);
 }
