@@ -53,10 +53,14 @@ static int set_up(const struct plan *plan, int control, int setup,
 	if (!error)
 		error = put_files(plan, failure);
 	if (!error)
-		error = setup_listen(plan, control, agent->ports, failure);
+		error = handover_listen(&confinement->handover, plan,
+					agent->ports, failure);
 	if (!error)
-		error = setup_watch(plan, NULL, control, &agent->watch,
-				    failure);
+		error = handover_watch(&confinement->handover, plan,
+				       &agent->watch, failure);
+	/* At once: it stays with nobody who comes of us. */
+	if (!error)
+		error = handover_send(&confinement->handover, plan, control);
 	if (!error)
 		error = setup_enter(plan, failure);
 	if (!error)

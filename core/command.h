@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "core/caller.h"
+#include "core/handover.h"
 #include "core/plan.h"
 #include "core/util.h"
 
@@ -39,6 +40,7 @@ struct command {
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
  * @janitor: socket to it, where it waits to hear that nothing else lives; or -1
+ * @handover: what the host process gets once the command is there
  * @watch: socket to the host process, for the agent that observes; or -1
  * @agent: socket to an agent that is there already and takes the listener, or
  *	-1; the command's process closes it
@@ -52,6 +54,7 @@ struct confinement {
 	int state;
 	int led;
 	int janitor;
+	struct handover handover;
 	int watch;
 	int agent;
 };

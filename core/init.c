@@ -305,6 +305,7 @@ static int open_remount(struct init *init,
 
 static int begin(struct init *init, const struct confinement *confinement)
 {
+	struct handover handover = confinement->handover;
 	int error;
 
 	init->signals = open_signals();
@@ -313,6 +314,8 @@ static int begin(struct init *init, const struct confinement *confinement)
 	error = open_remount(init, confinement);
 	if (!error)
 		error = command_start(confinement, &init->command);
+	if (!error && handover.listeners)
+		error = handover_send(&handover, init->plan, init->control);
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -23,7 +22,6 @@
 #include "core/network.h"
 #include "core/redirect.h"
 #include "core/seccomp.h"
-#include "core/socket_inode.h"
 #include "core/state.h"
 #include "core/system.h"
 
@@ -40,6 +38,7 @@ struct confinement setup_first(const struct shared *shared)
 		.masks = -1,
 		.state = -1,
 		.led = LED_NOT,
+		.handover = HANDOVER_NONE,
 		.janitor = -1,
 		.watch = -1,
 		.agent = -1,
@@ -93,76 +92,6 @@ int setup_await(int from, enum message_kind kind, int *fd,
 		       : failure_set(failure, EPROTO, "unexpected message");
 }
 
-/* Without IPv6; or who has a socket can't be told, and reports do without. */
-static bool may_be_missing(const struct listen_point *point, int error)
-{
-	return point->owners ||
-	       (error == -EADDRNOTAVAIL && strchr(point->address, ':'));
-}
-
-static int make_listener(const struct listen_point *point, uint16_t *port)
-{
-	struct listen_point any = *point;
-	int fd;
-
-	if (point->owners)
-		return socket_inode_open();
-	if (!port)
-		return network_listen(point);
-	any.port = 0;
-	fd = network_listen(&any);
-	*port = fd < 0 ? 0 : network_port(fd);
-	return fd;
-}
-
-/* One message's worth of listeners. */
-static int send_listeners(const struct listen_point *points, size_t count,
-			  uint16_t *ports, int control, struct failure *failure)
-{
-	struct message message = { .kind = MESSAGE_LISTENERS };
-	int fds[SYS_MAX_FDS];
-	size_t made = 0;
-	int error = 0;
-
-	for (size_t i = 0; i < count && !error; i++) {
-		int fd = make_listener(&points[i], ports ? &ports[i] : NULL);
-
-		if (fd >= 0) {
-			fds[made++] = fd;
-			message.value |= 1 << i;
-		} else if (!may_be_missing(&points[i], fd)) {
-			error = failure_set(failure, -fd,
-					    "cannot listen on %s port %u "
-					    "inside",
-					    points[i].address, points[i].port);
-		}
-	}
-	if (!error)
-		error = sys_send(control, &message, sizeof(message), fds, made);
-	while (made)
-		close(fds[--made]);
-	return error;
-}
-
-int setup_listen(const struct plan *plan, int control, uint16_t *ports,
-		 struct failure *failure)
-{
-	size_t done = 0, count;
-	int error;
-
-	/* One message also where there are none: the host waits for it. */
-	do {
-		count = plan->listen_count - done;
-		if (count > SYS_MAX_FDS)
-			count = SYS_MAX_FDS;
-		error = send_listeners(plan->listen + done, count,
-				       ports ? ports + done : NULL, control,
-				       failure);
-		done += count;
-	} while (!error && done < plan->listen_count);
-	return error;
-}
-
 /* What programs need that ignore proxies. */
 static int redirect(const struct redirect *redirect, int *led,
 		    struct failure *failure)
@@ -200,29 +129,6 @@ int setup_enter(const struct plan *plan, struct failure *failure)
 			   plan->cwd);
 }
 
-int setup_watch(const struct plan *plan, const struct mounts *mounts,
-		int control, int *watch, struct failure *failure)
-{
-	struct message message = { .kind = MESSAGE_WATCH };
-	owned_fd int view = -1;
-	int pair[2], error;
-
-	if (!plan->watch.on)
-		return 0;
-	view = plan->watch.asks ? mounts_view(mounts) : -1;
-	if (plan->watch.asks && view < 0)
-		return failure_set(failure, -view,
-				   "filesystem.decideOpen can't be held here");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK,
-		       0, pair))
-		return failure_set(failure, errno, "cannot make a socket");
-	*watch = pair[0];
-	error = sys_send(control, &message, sizeof(message),
-			 (const int[]){ pair[1], view }, view < 0 ? 1 : 2);
-	close(pair[1]);
-	return error;
-}
-
 int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
 		struct failure *failure)
 {
@@ -248,12 +154,15 @@ int setup_hold(const struct plan *plan, int *state, struct failure *failure)
 			  : 0;
 }
 
+/* @view: for whoever asks about opens, owned by the caller; or left as it is */
 static int build_root(struct mounts *mounts, const struct plan *plan,
-		      int *masks, struct failure *failure)
+		      int *masks, int *view, struct failure *failure)
 {
 	int error =
 		plan->id.root_caller ? 0 : mounts_masks(plan, masks, failure);
 
+	if (!error && plan->watch.asks)
+		*view = mounts_view(mounts);
 	return error ? error : mounts_apply(mounts, plan, *masks, failure);
 }
 
@@ -262,6 +171,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 {
 	const struct plan *plan = &shared->plan;
 	struct mounts mounts = { -1, -1, -1, 0 };
+	struct handover *handover = &confinement->handover;
 	owned_fd int masks = -1;
 	bool made = plan->bwrap.program;
 	int error = made ? 0 : namespaces_enter(failure);
@@ -285,16 +195,14 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = redirect(&plan->redirect, &confinement->led, failure);
 	if (!error)
-		error = setup_listen(plan, control, NULL, failure);
-	if (!error)
-		error = setup_watch(plan, &mounts, control, &confinement->watch,
-				    failure);
+		error = handover_listen(handover, plan, NULL, failure);
 	if (!error)
 		error = setup_await(setup, MESSAGE_GO, &masks, failure);
 	if (!error && made)
 		error = bwrap_root(plan, &mounts.masks, failure);
 	else if (!error)
-		error = build_root(&mounts, plan, &masks, failure);
+		error = build_root(&mounts, plan, &masks, &handover->view,
+				   failure);
 	if (!error)
 		error = setup_enter(plan, failure);
 	if (!error)
@@ -304,6 +212,9 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!error)
 		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
 				    &confinement->filter, failure);
+	if (!error)
+		error = handover_watch(handover, plan, &confinement->watch,
+				       failure);
 	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");

@@ -73,22 +73,6 @@ int setup_await(int from, enum message_kind kind, int *fd,
 		struct failure *failure);
 
 /**
- * setup_watch() - make the agent's socket to the host process, and send its end
- * @mounts: where the plan asks
- * @watch: ours, owned by the caller; left as it is where nothing is observed
- */
-int setup_watch(const struct plan *plan, const struct mounts *mounts,
-		int control, int *watch, struct failure *failure);
-
-/**
- * setup_listen() - make the plan's listeners and send them to the host
- * @ports: NULL, or for each point a port of the kernel's choice is taken, and
- *	put here
- */
-int setup_listen(const struct plan *plan, int control, uint16_t *ports,
-		 struct failure *failure);
-
-/**
  * setup_hold() - hold the state file
  * @state: its descriptor; left as it is where there is none
  */
