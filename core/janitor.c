@@ -19,6 +19,7 @@
 #include "core/holdings.h"
 #include "core/message.h"
 #include "core/mounts.h"
+#include "core/namespaces.h"
 #include "core/origins.h"
 #include "core/setup.h"
 #include "core/system.h"
@@ -77,14 +78,44 @@ void *shared_alloc(struct shared *shared, size_t size)
 struct janitor {
 	struct shared *shared;
 	int host;
-	int child; /* socket to PID 1, in the end only where that is cloned */
-	pid_t pid; /* PID 1 or bubblewrap, where we have started it; else 0 */
-	int pidfd; /* of it, or of PID 1 */
+	int child; /* socket to PID 1 */
+	pid_t pid; /* PID 1 or bubblewrap; 0 before that is there */
+	int pidfd; /* of it */
 	struct bwrap bwrap;
 	struct holdings held;
 	bool closed; /* the host lives, and has told us to end */
 	bool alone;  /* nothing else lives inside */
 };
+
+/* End of file must reach the others when we die. */
+static void part(const struct janitor *janitor)
+{
+	close(janitor->host);
+	close(janitor->child);
+}
+
+static int build_ours(struct janitor *janitor,
+		      const struct janitor_sockets *sockets,
+		      struct failure *failure)
+{
+	struct shared *shared = janitor->shared;
+	pid_t pid = namespaces_clone(NAMESPACES_CLONED, &janitor->pidfd);
+	int error;
+
+	if (pid == 0) {
+		part(janitor);
+		setup_run(shared, sockets->control, sockets->setup);
+	}
+	if (pid < 0) {
+		failure->unavailable = namespaces_refused(pid);
+		return failure_set(failure, -pid, "cannot make namespaces");
+	}
+	janitor->pid = shared->init = pid;
+	error = namespaces_map(&shared->plan.id, pid, failure);
+	if (error)
+		failure->unavailable = true;
+	return error ? error : setup_tell(janitor->child, MESSAGE_MAPS, -1);
+}
 
 /* By fork(2), since containers refuse clone3(2). */
 static int fork_bare(struct janitor *janitor, int control, int setup,
@@ -92,9 +123,7 @@ static int fork_bare(struct janitor *janitor, int control, int setup,
 {
 	janitor->pid = fork();
 	if (janitor->pid == 0) {
-		/* End of file must reach the others when we die. */
-		close(janitor->host);
-		close(janitor->child);
+		part(janitor);
 		bare_run(janitor->shared, control, setup);
 	}
 	if (janitor->pid < 0)
@@ -147,6 +176,8 @@ static int build_bwrap(struct janitor *janitor,
 static int build(struct janitor *janitor, const struct janitor_sockets *sockets,
 		 struct failure *failure)
 {
+	if (plan_in_namespaces(&janitor->shared->plan))
+		return build_ours(janitor, sockets, failure);
 	return janitor->shared->plan.bare
 		       ? build_bare(janitor, sockets, failure)
 		       : build_bwrap(janitor, sockets, failure);
@@ -214,8 +245,7 @@ static void await_init(struct janitor *janitor)
  */
 static void await_end(struct janitor *janitor)
 {
-	bool told = !janitor->shared->plan.bare &&
-		    !janitor->shared->plan.bwrap.program;
+	bool told = plan_in_namespaces(&janitor->shared->plan);
 	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
 				{ .fd = janitor->pidfd, .events = POLLIN },
 				{ .fd = told ? janitor->child : -1,
@@ -236,26 +266,26 @@ static void await_end(struct janitor *janitor)
 		await_init(janitor);
 }
 
+static void reap(const struct janitor *janitor)
+{
+	while (janitor->pid > 0 && waitpid(janitor->pid, NULL, 0) < 0 &&
+	       errno == EINTR)
+		;
+}
+
 /* Returns when PID 1, and with it everything inside, is dead. */
 static void end_init(const struct janitor *janitor)
 {
-	struct pollfd ended = { .fd = janitor->pidfd, .events = POLLIN };
-
-	if (janitor->pid > 0) {
-		kill(janitor->pid, SIGKILL);
-		while (waitpid(janitor->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	} else if (janitor->pidfd >= 0) {
-		(void)syscall(SYS_pidfd_send_signal, janitor->pidfd, SIGKILL,
-			      NULL, 0);
-		while (poll(&ended, 1, -1) <= 0)
-			;
-	}
+	if (janitor->pid <= 0)
+		return;
+	kill(janitor->pid, SIGKILL);
+	reap(janitor);
 }
 
 static void end_all(const struct janitor *janitor)
 {
-	if (!janitor->alone || janitor->pid > 0)
+	/* Who is alone ends by itself, once the host knows. */
+	if (!janitor->alone || !plan_in_namespaces(&janitor->shared->plan))
 		end_init(janitor);
 	/* While something lives that can't be ended nothing is removed. */
 	if (janitor->shared->plan.bare && descendants_end())
@@ -279,19 +309,20 @@ static void stand_in(struct janitor *janitor)
 	if (janitor->held.locks && janitor->held.state >= 0)
 		close(janitor->held.state);
 	(void)shutdown(janitor->host, SHUT_WR);
-	if (janitor->held.locks && state && !janitor->closed &&
-	    !await_order(janitor, MESSAGE_CLOSE))
-		execv("/proc/self/exe", arguments);
+	if (!janitor->held.locks || !state || janitor->closed ||
+	    await_order(janitor, MESSAGE_CLOSE))
+		return;
+	reap(janitor);
+	execv("/proc/self/exe", arguments);
 }
 
 static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 		 struct failure *failure)
 {
-	int error = 0;
+	int error = build(janitor, sockets, failure);
 
-	if (janitor->pidfd < 0)
-		error = build(janitor, sockets, failure);
 	leave(janitor);
+	processors_restore(&janitor->shared->processors);
 	if (!error && !await_order(janitor, MESSAGE_GO))
 		error = -ECANCELED;
 	return error ? error : prepare(janitor, failure);
@@ -304,7 +335,7 @@ _Noreturn void janitor_main(struct shared *shared,
 		.shared = shared,
 		.host = sockets->host,
 		.child = sockets->child,
-		.pidfd = sockets->init,
+		.pidfd = -1,
 		.bwrap = { .info = -1, .errors = -1, .init = -1 },
 	};
 	struct message message = { .kind = MESSAGE_FAILED };
@@ -323,5 +354,6 @@ _Noreturn void janitor_main(struct shared *shared,
 	}
 	end_all(&janitor);
 	stand_in(&janitor);
+	reap(&janitor);
 	_exit(0);
 }

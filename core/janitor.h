@@ -18,8 +18,9 @@
  * @plan: of it, @id and @bare are complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
- * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_GO
- * @processors: PID 1's; the host's to write, before MESSAGE_MAPS
+ * @init: PID 1 as the host sees it; the janitor's to write, before PID 1 says
+ *	anything
+ * @processors: janitor's and PID 1's; complete before the fork
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched
  */
@@ -53,38 +54,34 @@ void *shared_alloc(struct shared *shared, size_t size);
  * struct janitor_sockets - what a janitor and PID 1 are given; -1 for none
  * @host: to the host process
  * @control: PID 1's, to the host process
- * @child: to PID 1 while it is set up
+ * @child: to PID 1, in the end only where that is in namespaces of ours
  * @setup: PID 1's, to the janitor
- * @init: no socket but PID 1 itself, where the host process has made it
  */
 struct janitor_sockets {
 	int host;
 	int control;
 	int child;
 	int setup;
-	int init;
 };
 
 /* Initializer. */
-#define JANITOR_SOCKETS_NONE       \
-	{                          \
-		-1, -1, -1, -1, -1 \
+#define JANITOR_SOCKETS_NONE   \
+	{                      \
+		-1, -1, -1, -1 \
 	}
 
 /**
  * janitor_main() - be the janitor: in a process made by the host process
  *
- * It starts PID 1 or bubblewrap, unless there is one already. On MESSAGE_GO it
- * makes temporary directory, placeholders and masks. Then it waits: for PID 1
- * to end, or for the host process to close its socket, by whatever death.
- * Either way PID 1 is dead first and everything on the host removed after that;
- * where the host says that PID 1 is alone, nobody waits for it here. A PID 1
- * that the host process has made is reaped there. Where the host process is
- * dead the janitor does its part, too.
+ * It starts PID 1 or bubblewrap. On MESSAGE_GO it makes temporary directory,
+ * placeholders and masks. Then it waits: for PID 1 to end or to be alone, or
+ * for the host process to close its socket, by whatever death. Everything
+ * inside is dead first, but for a PID 1 that is alone, and everything on the
+ * host removed after that. Where the host process is dead the janitor does its
+ * part, too.
  * Failures are told to the host by MESSAGE_FAILED.
  * Context: all signals blocked; same session and process group as the caller,
- * which PID 1 inherits before the janitor leaves for a session of its own. It
- * may share its memory with the host process (core/beside.h).
+ * which PID 1 inherits before the janitor leaves for a session of its own.
  */
 _Noreturn void janitor_main(struct shared *shared,
 			    const struct janitor_sockets *sockets);

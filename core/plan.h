@@ -387,4 +387,10 @@ struct plan {
 	struct notified notified;
 };
 
+/** plan_in_namespaces() - of our own: neither bubblewrap's nor none */
+static inline bool plan_in_namespaces(const struct plan *plan)
+{
+	return !plan->bare && !plan->bwrap.program;
+}
+
 #endif

@@ -4,24 +4,30 @@
 
 #include <string.h>
 
-void processors_part(pid_t child, struct processors *processors)
+void processors_choose(struct processors *processors)
 {
+	cpu_set_t *allowed = &processors->allowed;
 	int ours = sched_getcpu();
-	cpu_set_t others;
 
-	if (ours < 0 || sched_getaffinity(0, sizeof(others), &others))
+	if (ours < 0 || sched_getaffinity(0, sizeof(*allowed), allowed))
 		return;
-	processors->allowed = others;
-	CPU_CLR((size_t)ours, &others);
-	processors->moved = CPU_COUNT(&others) &&
-			    !sched_setaffinity(child, sizeof(others), &others);
+	processors->others = *allowed;
+	CPU_CLR((size_t)ours, &processors->others);
+	processors->move = CPU_COUNT(&processors->others) > 0;
+}
+
+void processors_part(pid_t child, const struct processors *processors)
+{
+	if (processors->move)
+		(void)sched_setaffinity(child, sizeof(processors->others),
+					&processors->others);
 }
 
 void processors_restore(const struct processors *processors)
 {
 	cpu_set_t set;
 
-	if (!processors->moved)
+	if (!processors->move)
 		return;
 	/* All, which the kernel cuts down to the cpuset: cpuset(7). */
 	memset(&set, 0xff, sizeof(set));

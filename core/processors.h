@@ -8,28 +8,35 @@
 #include <sys/types.h>
 
 /**
- * struct processors - what a process may run on when it is moved no more
- * @moved: there is something to put back
+ * struct processors - where a process begins, and what it may run on later
+ * @move: there are others than the one it is made on
  */
 struct processors {
-	bool moved;
+	bool move;
+	cpu_set_t others;
 	cpu_set_t allowed;
 };
 
 /**
- * processors_part() - have a new child begin on another processor than ours
+ * processors_choose() - look where a child could begin
  *
  * Both have something to do, and a scheduler that puts a child behind its
  * parent's turn may leave it there until the next tick (milliseconds) while
- * another processor is idle. Where there is no other one, or the kernel
- * refuses, all stays as it is.
- * @processors: filled for processors_restore()
- * Source: sched_setaffinity(2).
+ * another processor is idle.
+ * Context: before the child is made, which sees @processors as well.
  */
-void processors_part(pid_t child, struct processors *processors);
+void processors_choose(struct processors *processors);
 
 /**
- * processors_restore() - undo it, in the child
+ * processors_part() - have a new child begin elsewhere
+ *
+ * Where there is no other processor, or the kernel refuses, all stays as it is.
+ * Source: sched_setaffinity(2).
+ */
+void processors_part(pid_t child, const struct processors *processors);
+
+/**
+ * processors_restore() - undo it, in the child, or in one of its
  *
  * Where the caller was free, or bound by its cpuset alone, the child is so
  * again, so that it may use processors that come later.

@@ -162,17 +162,10 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 				   "cannot read the maps of the user namespace "
 				   "in /proc");
 	inherited_note(shared);
-	error = shared->plan.bare ? launch_janitor(out, failure)
-				  : launch_namespaces(out, failure);
-	if (!error)
-		return 0;
-	sandbox_reap(sandbox_close(out));
-	if (!failure->unavailable)
-		return error;
-	out->shared = shared;
-	out->refused = *failure;
-	*failure = (struct failure){ 0 };
-	return 0;
+	error = launch_janitor(out, failure);
+	if (error)
+		sandbox_reap(sandbox_close(out));
+	return error;
 }
 
 void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
@@ -185,31 +178,18 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-static int start_refused(const struct sandbox *sandbox, struct failure *failure)
-{
-	*failure = sandbox->refused;
-	advise(failure);
-	return failure->error ? -failure->error : -EPERM;
-}
-
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
 	int error = 0;
 
 	if (sandbox->shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
-	else if (sandbox->refused.text[0])
-		return start_refused(sandbox, failure);
 	/* PID 1 has work that does not wait for the janitor's. */
 	sandbox_order(sandbox, MESSAGE_GO);
-	if (!error && sandbox->init)
-		error = launch_beside(sandbox, failure);
 	if (!error)
 		error = order(sandbox, MESSAGE_GO);
 	if (!error)
 		error = take_listeners(sandbox, failure);
-	if (!error)
-		error = launch_end(sandbox, failure);
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");
 	reach_open(&sandbox->reach, sandbox->control);
@@ -315,31 +295,10 @@ static void await_janitor(const struct sandbox *sandbox)
 		;
 }
 
-static void reap(pid_t pid)
+pid_t sandbox_close(struct sandbox *sandbox)
 {
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
+	pid_t janitor = sandbox->pid;
 
-/*
- * Also where the janitor was killed.
- * Return: PID 1, where that is not waited for.
- */
-static pid_t end_init(const struct sandbox *sandbox)
-{
-	if (!sandbox->init || sandbox->alone)
-		return sandbox->init;
-	kill(sandbox->init, SIGKILL);
-	/* Returns when everything inside is dead. */
-	reap(sandbox->init);
-	return 0;
-}
-
-struct leaving sandbox_close(struct sandbox *sandbox)
-{
-	struct leaving leaving = { 0 };
-
-	(void)launch_end(sandbox, NULL);
 	sandbox_finish(sandbox);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
@@ -347,8 +306,6 @@ struct leaving sandbox_close(struct sandbox *sandbox)
 		await_janitor(sandbox);
 		close(sandbox->janitor);
 	}
-	leaving.janitor = sandbox->pid;
-	leaving.init = end_init(sandbox);
 	/* What a janitor that was killed has left of a bubblewrap. */
 	if (sandbox->shared && sandbox->shared->plan.bwrap.program)
 		(void)descendants_end();
@@ -356,11 +313,11 @@ struct leaving sandbox_close(struct sandbox *sandbox)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);
 	*sandbox = (struct sandbox)SANDBOX_NONE;
-	return leaving;
+	return janitor;
 }
 
-void sandbox_reap(struct leaving leaving)
+void sandbox_reap(pid_t janitor)
 {
-	reap(leaving.janitor);
-	reap(leaving.init);
+	while (janitor > 0 && waitpid(janitor, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -12,12 +12,9 @@
 
 /**
  * struct sandbox - a sandbox as the host process sees it
- * @pid: the janitor, once it is known
+ * @pid: the janitor, or 0
  * @janitor: owned socket to it
  * @control: owned socket to PID 1, non-blocking once started
- * @init: PID 1 as our child, or 0
- * @others: owned until launch_end(): what is theirs
- * @refused: why there are no namespaces, where they could not be had
  * @shared: borrowed; its plan says what the listeners are
  * @listeners: of each point of the plan; owned until taken (set to -1), and -1
  *	where the machine has no such address
@@ -32,9 +29,6 @@ struct sandbox {
 	pid_t pid;
 	int janitor;
 	int control;
-	pid_t init;
-	struct janitor_sockets others;
-	struct failure refused;
 	struct shared *shared;
 	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
@@ -48,9 +42,9 @@ struct sandbox {
 };
 
 /* Initializer: there is none. */
-#define SANDBOX_NONE                                                          \
-	{                                                                     \
-		.janitor = -1, .control = -1, .others = JANITOR_SOCKETS_NONE, \
+#define SANDBOX_NONE                    \
+	{                               \
+		.janitor = -1, .control = -1, \
 	}
 
 /**
@@ -119,24 +113,15 @@ int sandbox_read(struct sandbox *sandbox, struct message *message);
 void sandbox_finish(struct sandbox *sandbox);
 
 /**
- * struct leaving - processes that have nothing left to do but to end
- *
- * Their ids, or 0. It takes the kernel a good part of a short run.
- */
-struct leaving {
-	pid_t janitor;
-	pid_t init;
-};
-
-/**
  * sandbox_close() - end everything inside, wait until it is gone, and remove
  * what was made on the host
  *
- * Return: for sandbox_reap().
+ * Return: the janitor, for sandbox_reap(), or 0: it has nothing left to do but
+ * to end, which takes the kernel a good part of a short run.
  */
-struct leaving sandbox_close(struct sandbox *sandbox);
+pid_t sandbox_close(struct sandbox *sandbox);
 
-/** sandbox_reap() - wait for them */
-void sandbox_reap(struct leaving leaving);
+/** sandbox_reap() - wait for the end of that janitor; 0 for none */
+void sandbox_reap(pid_t janitor);
 
 #endif

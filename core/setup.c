@@ -229,9 +229,9 @@ _Noreturn void setup_run(const struct shared *shared, int control, int setup)
 
 	if (error)
 		setup_fail(control, error, &failure);
-	if (shared->plan.bwrap.program)
-		close(setup);
-	else
+	if (plan_in_namespaces(&shared->plan))
 		confinement.janitor = setup;
+	else
+		close(setup);
 	init_run(&confinement, control);
 }

@@ -70,13 +70,13 @@ void host_fork(void)
 }
 
 /* Of the sandbox that was closed last; its end takes as long as a fork. */
-static struct leaving leaving;
+static pid_t leaving;
 
 static void end(struct sandbox *sandbox)
 {
-	struct leaving now = sandbox_close(sandbox);
+	pid_t now = sandbox_close(sandbox);
 
-	if (!now.janitor && !now.init)
+	if (!now)
 		return;
 	sandbox_reap(leaving);
 	leaving = now;
