@@ -43,7 +43,7 @@ int caps_set(uint64_t keep)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-static int caps_drop(uint64_t keep)
+int caps_bound(uint64_t keep)
 {
 	for (int cap = 0; cap < 64; cap++) {
 		if (keep & (UINT64_C(1) << cap))
@@ -55,14 +55,7 @@ static int caps_drop(uint64_t keep)
 			return -errno;
 		}
 	}
-	return caps_set(keep);
-}
-
-int caps_keep(const struct plan *plan, uint64_t keep)
-{
-	/* Without a user namespace of our own the bounding set is not ours to
-	 * change; no_new_privs keeps exec from giving anything back. */
-	return plan->bare ? caps_set(keep) : caps_drop(keep);
+	return 0;
 }
 
 /* Everything above 2 closes at exec, but what the caller asked to keep. */
@@ -99,7 +92,7 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 				    confinement->watch, &agent, failure);
 	if (error)
 		return error;
-	error = caps_keep(plan, plan->id.caps);
+	error = caps_set(plan->id.caps);
 	if (error)
 		return failure_set(failure, -error, "cannot drop capabilities");
 	return agent_enter(plan, &confinement->filter, led, steal_fd(&agent),

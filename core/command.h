@@ -78,15 +78,19 @@ struct command_report {
 	struct failure failure;
 };
 
-/** caps_set() - caps_keep(), but for what exec could give back */
+/**
+ * caps_set() - keep @keep of the capabilities, and no other
+ * Return: 0 or -errno.
+ */
 int caps_set(uint64_t keep);
 
 /**
- * caps_keep() - keep @keep of the capabilities, in every set, and no other
+ * caps_bound() - of capabilities, exec(2) gives at most @keep from here on
  *
- * As far as a plan without namespaces can: its bounding set stays.
+ * Early, in PID 1, whose children inherit it. Without a user namespace of our
+ * own the bounding set is not ours to change; no_new_privs does it then.
  * Return: 0 or -errno.
  */
-int caps_keep(const struct plan *plan, uint64_t keep);
+int caps_bound(uint64_t keep);
 
 #endif

@@ -275,7 +275,7 @@ static int release(const struct init *init, const struct plan *plan)
 	uint64_t more = UINT64_C(1) << CAP_SYS_ADMIN |
 			(uint64_t)redirects << CAP_NET_ADMIN |
 			(uint64_t)waits << CAP_SYS_PTRACE;
-	int error = caps_keep(plan, plan->id.caps | (plan->bare ? 0 : more));
+	int error = caps_set(plan->id.caps | (plan->bare ? 0 : more));
 
 	if (!error && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		error = -errno;
@@ -330,8 +330,8 @@ static void wake_agent(struct init *init, short events)
 	if (events & POLLIN) {
 		agent_wake(init->plan, init->command.listener, init->watch);
 	} else {
+		/* The host need not hear of it before it hears of the end. */
 		close(init->command.listener);
-		close(init->watch);
 	}
 	init->command.listener = -1;
 }

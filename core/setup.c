@@ -182,6 +182,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 		failure->unavailable = namespaces_refused(error);
 		return error;
 	}
+	if (caps_bound(plan->id.caps))
+		return failure_set(failure, errno, "cannot drop capabilities");
 	processors_restore(&shared->processors);
 	/* The plan is complete from here on. */
 	error = setup_await(control, MESSAGE_GO, NULL, failure);

@@ -83,6 +83,8 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local log = mac and mac.log(plan, function(event) reporter:add(event) end, function(line)
     tell(ctx, { line }, "warning: ")
   end)
+  -- What the end takes, while the command runs.
+  for _, name in ipairs { "aftermath", "report", "run_status" } do require("srt." .. name) end
   local kind, value, notices, unreached = sandbox:run()
   if log then log.close() end
   if watcher then
