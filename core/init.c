@@ -303,6 +303,23 @@ static int open_remount(struct init *init,
 			    tell_remount, init);
 }
 
+/* Once; without namespaces it was done before. */
+static int hand_over(const struct init *init, struct handover *handover)
+{
+	return handover->listeners
+		       ? handover_send(handover, init->plan, init->control)
+		       : 0;
+}
+
+static int await_host(const struct init *init, struct handover *handover)
+{
+	struct failure unused = { 0 };
+	int error = hand_over(init, handover);
+
+	return error ? error
+		     : setup_await(init->control, MESSAGE_READY, NULL, &unused);
+}
+
 static int begin(struct init *init, const struct confinement *confinement)
 {
 	struct handover handover = confinement->handover;
@@ -312,10 +329,12 @@ static int begin(struct init *init, const struct confinement *confinement)
 	if (init->signals < 0)
 		return -errno;
 	error = open_remount(init, confinement);
+	if (!error && init->plan->waits)
+		error = await_host(init, &handover);
 	if (!error)
 		error = command_start(confinement, &init->command);
-	if (!error && handover.listeners)
-		error = handover_send(&handover, init->plan, init->control);
+	if (!error)
+		error = hand_over(init, &handover);
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */

@@ -329,6 +329,7 @@ struct plan_bwrap {
  *	NULL for none
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
+ * @waits: the command begins when the host says so: what serves it may fail
  * @redirect: for programs that ignore proxies
  * @bare: no namespaces: @paths and the filter are all there is; known before
  *	all the rest (core/bare.h)
@@ -363,6 +364,7 @@ struct plan {
 	const char *state;
 	struct listen_point *listen;
 	size_t listen_count;
+	bool waits;
 	struct redirect redirect;
 	bool bare;
 	struct publish_point *publish;

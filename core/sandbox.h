@@ -73,8 +73,8 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan
  *
- * Returns as soon as the listeners are there; mounts go on in parallel, and
- * their failure comes as MESSAGE_FAILED.
+ * Returns as soon as the listeners are there, with the command or, where the
+ * plan waits, before it.
  * Return: 0, or -errno with @failure filled; sandbox_close() is owed.
  */
 int sandbox_start(struct sandbox *sandbox, struct failure *failure);

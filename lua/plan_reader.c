@@ -389,6 +389,7 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	plan->cwd = text_field(r, index, "cwd", true);
 	plan->temp_dir = text_field(r, index, "tempDir", false);
 	plan->state = text_field(r, index, "state", false);
+	plan->waits = flag_at(r, index, "waits");
 	plan->root_read_only = flag_at(r, index, "rootReadOnly");
 	plan->landlock = flag_at(r, index, "landlock");
 	plan->scope_signals = flag_at(r, index, "scopeSignals");

@@ -89,8 +89,8 @@ class Missing(Files):
     @as_everyone
     def test_pid_1_or_the_command_killed_from_outside(self):
         policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no" } } }')
-        # Bubblewrap's own process is PID 1's parent.
-        tree = ((2, "bwrap"), (3, "PID 1"), (4, "the command")) if BACKEND == "bwrap" else ((1, "PID 1"), (2, "the command"))
+        # Of the janitor's; bubblewrap's own process comes between them.
+        tree = ((2, "bwrap"), (3, "PID 1"), (4, "the command")) if BACKEND == "bwrap" else ((2, "PID 1"), (3, "the command"))
         for depth, name in tree:
             run = self.start(["sh", "-c", "mkdir -p $TMPDIR/a/b; touch $TMPDIR/ready; sleep 60"], policy)
             self.await_path("w/no")

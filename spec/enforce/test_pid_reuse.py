@@ -57,7 +57,8 @@ class Reuse(Observed):
         pid = self.tell("run " + "|".join(first))
         time.sleep(waits)
         self.tell("kill"), self.tell("wait")
-        init = children(self.run.pid)[0]
+        (janitor,) = children(self.run.pid)
+        (init,) = children(janitor)
         subprocess.run(["nsenter", "-t", str(init), "-p", "sh", "-c", "echo %d >/proc/sys/kernel/ns_last_pid" % (pid - 1)], check=True)
         self.assertEqual(pid, self.tell("run " + "|".join(second)))
         self.tell("wait")

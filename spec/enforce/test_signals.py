@@ -124,7 +124,8 @@ class Signals(Running):
         for part in ("comm", "cmdline"):
             process = self.ready("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done")
             named = []
-            for pid in [process.pid, *children(process.pid)]:
+            (janitor,) = children(process.pid)
+            for pid in [process.pid, janitor, *children(janitor)]:
                 with open("/proc/%d/%s" % (pid, part), encoding="utf-8") as file:
                     named += [pid] if "srt-lua" in file.read() else []
             self.assertIn(process.pid, named)

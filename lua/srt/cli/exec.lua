@@ -140,6 +140,7 @@ local function execute(ctx, options, fd, sandbox, joined)
     published, why = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, why), nil, fd end
   end
+  plan.waits = published ~= nil
   ok, why, unavailable = sandbox:start(plan)
   if unavailable and joined.weaker and not bare then return nil, why, fd end
   if not ok then return fail(ctx, unavailable and why .. joined.cure or why), nil, fd end

@@ -62,6 +62,8 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     published, message = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, message) end
   end
+  -- What else may fail has to be there before the command is.
+  plan.waits = options.controlFd ~= nil or options.watch or published ~= nil
   ok, message, unavailable = sandbox:start(plan)
   if unavailable then return nil, message end
   if not ok then return fail(ctx, message) end
