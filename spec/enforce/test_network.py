@@ -511,7 +511,7 @@ for data in sys.stdin.read().split("|"):
             self.write("w/go")
             out, err = run.communicate(timeout=20)
             self.assertEqual(b"hello from /after\n", out, err)
-            self.assertLess(fds, 25)
+            self.assertLess(fds, 30)
             if "asan" not in os.environ.get("SRT_LUA", "") and "/dev/" not in os.environ.get("SRT_LUA", ""):
                 self.assertLess(resident, 12 << 10)
 
