@@ -17,7 +17,10 @@ struct handover {
 	int view;	/* of mounts_view(), where the plan asks; else -1 */
 };
 
-#define HANDOVER_NONE { .watch = -1, .view = -1 }
+#define HANDOVER_NONE                   \
+	{                               \
+		.watch = -1, .view = -1 \
+	}
 
 /**
  * handover_listen() - make the plan's listeners

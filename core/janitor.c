@@ -239,9 +239,9 @@ static void await_init(struct janitor *janitor)
 }
 
 /*
- * Until PID 1 ends or is alone, or the host process lets go. The state file is on its way
- * to the disk before what it lists is there, so that a power cut does not leave
- * that alone; nobody waits for it.
+ * Until PID 1 ends or is alone, or the host process lets go. The state file is
+ * on its way to the disk before what it lists is there, so that a power cut
+ * does not leave that alone; nobody waits for it.
  */
 static void await_end(struct janitor *janitor)
 {

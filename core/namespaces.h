@@ -15,7 +15,7 @@
  * Those of PID 1. A network namespace takes most of the time that all take, so
  * PID 1 makes it, and who clones PID 1 can go on.
  */
-#define NAMESPACES_CLONED                                           \
+#define NAMESPACES_CLONED                                            \
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | \
 	 CLONE_NEWUTS | CLONE_NEWCGROUP)
 #define NAMESPACES_ENTERED CLONE_NEWNET

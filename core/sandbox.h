@@ -42,8 +42,8 @@ struct sandbox {
 };
 
 /* Initializer: there is none. */
-#define SANDBOX_NONE                    \
-	{                               \
+#define SANDBOX_NONE                          \
+	{                                     \
 		.janitor = -1, .control = -1, \
 	}
 
