@@ -32,9 +32,12 @@ bool namespaces_refused(int error)
 
 int namespaces_enter(struct failure *failure)
 {
-	return unshare(NAMESPACES_ENTERED)
-		       ? failure_set(failure, errno, "cannot make namespaces")
-		       : 0;
+	int error = sys_missing("netns")	  ? -EPERM
+		    : unshare(NAMESPACES_ENTERED) ? -errno
+						  : 0;
+
+	return error ? failure_set(failure, -error, "cannot make namespaces")
+		     : 0;
 }
 
 static int write_map(pid_t pid, const char *name,

@@ -528,7 +528,8 @@ class Surroundings(BadInput):
 
     @as_everyone
     def test_missing_kernel_features(self):
-        for feature, *words in (("userns", "namespaces", "Operation not permitted", "try"), ("map", "uid_map", "try"),
+        for feature, *words in (("userns", "namespaces", "Operation not permitted", "try"),
+                                ("netns", "namespaces", "Operation not permitted", "try"), ("map", "uid_map", "try"),
                                 ("mount_setattr", "mount", "5.15"), ("seccomp", "seccomp", "5.15")):
             with self.subTest(feature):
                 self.refused(["run", self.policy(WORK), "--", *RAN], *words, env={"SRT_LUA_FAKE_MISSING": feature})

@@ -76,7 +76,7 @@ class Doctor(lib.Case):
 
     @as_everyone
     def test_missing_features(self):
-        for feature in ("userns", "map", "mount_setattr"):
+        for feature in ("userns", "netns", "map", "mount_setattr"):
             with self.subTest(feature):
                 found = self.examined(None, {"SRT_LUA_FAKE_MISSING": feature})
                 self.states(found, namespaces="bad")

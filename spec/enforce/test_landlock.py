@@ -182,6 +182,7 @@ class Landlock(Case):
                 ("{}", without, 125, "enableWeakerNestedSandbox"),
                 ("{ enableWeakerNestedSandbox = true }", None, 0, ""),
                 ("{ enableWeakerNestedSandbox = true }", without, 0, "the backend is landlock (cannot make namespaces"),
+                ("{ enableWeakerNestedSandbox = true }", {"SRT_LUA_FAKE_MISSING": "netns"}, 0, "(cannot make namespaces"),
                 ('{ backend = "namespaces", enableWeakerNestedSandbox = true }', without, 125, "cannot make namespaces"),
                 ("{ enableWeakerNestedSandbox = true, strict = true }", without, 125, "strict"),
                 ("{ %s, strict = true }" % LANDLOCK, None, 125, "strict"),

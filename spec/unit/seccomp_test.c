@@ -380,6 +380,105 @@ static void unknown_calls_and_foreign_machines(void **state)
 	}
 }
 
+/* Anything, but mostly what some rule looks for, or nearly. */
+static uint64_t some_argument(size_t count)
+{
+	const struct seccomp_rule *rule = &rules[(size_t)rand() % count];
+	uint64_t value = (uint64_t)(rand() % 4);
+
+	if (rule->arg_count && rand() % 4)
+		value = rule->args[(size_t)rand() % rule->arg_count].value;
+	if (rand() % 4 == 0)
+		value += (uint64_t)(rand() % 3) - 1;
+	if (rand() % 8 == 0)
+		value |= UINT64_C(1) << rand() % 64;
+	return value;
+}
+
+static bool holds(const struct seccomp_rule *rule,
+		  const struct seccomp_data *data)
+{
+	for (size_t i = 0; i < rule->arg_count; i++) {
+		const struct seccomp_arg *arg = &rule->args[i];
+		uint64_t value = data->args[arg->index];
+		bool same = (value & arg->mask) == arg->value;
+
+		if (arg->above	   ? value < arg->value
+		    : arg->differs ? value == arg->value
+				   : !same)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A call is answered as one of the rules that hold for it says.
+ * @numbers: of the rules' calls
+ */
+static bool as_the_rules_say(const struct seccomp_data *data,
+			     const int *numbers, size_t count,
+			     unsigned int answer)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned int wants = FAIL((unsigned int)rules[i].error);
+
+		if (numbers[i] != data->nr || !holds(&rules[i], data))
+			continue;
+		if (answer == (rules[i].notify ? NOTIFY : wants))
+			return true;
+		any = true;
+	}
+	return !any && answer == ALLOW;
+}
+
+static void every_number_as_the_rules_say(void **state)
+{
+	static const enum options sets[] = { PLAIN, ROOT | UNIX | GROUP_SIGNALS,
+					     NESTED, GUARD | SOCKETS,
+					     NOTIFIED | GUARD | SOCKETS };
+
+	(void)state;
+	srand(1);
+	for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
+		for (size_t s = 0; s < ARRAY_SIZE(sets); s++) {
+			struct failure failure = { 0 };
+			lua_State *L = luaL_newstate();
+			struct sock_fprog program;
+			int numbers[MAX_RULES];
+			size_t count;
+
+			luaL_openlibs(L);
+			count = read_rules(L, sets[s]);
+			for (size_t i = 0; i < count; i++)
+				numbers[i] = seccomp_syscall_resolve_name_arch(
+					machines[m].token, rules[i].call);
+			assert_int_equal(seccomp_build(rules, count,
+						       machines[m].token,
+						       &program, &failure),
+					 0);
+			for (int i = 0; i < 300 * 450; i++) {
+				struct seccomp_data data = {
+					.arch = machines[m].audit,
+					.nr = i % 450,
+				};
+				unsigned int got;
+
+				for (size_t a = 0; a < 6; a++)
+					data.args[a] = some_argument(count);
+				got = simulate(&program, &data);
+				if (!as_the_rules_say(&data, numbers, count,
+						      got))
+					fail_msg("call %d on %s: 0x%x", data.nr,
+						 machines[m].name, got);
+			}
+			free(program.filter);
+			lua_close(L);
+		}
+	}
+}
+
 /* What the first allows is the second's to answer, and nothing else is. */
 static void two_joined_answer_as_two(void **state)
 {
@@ -417,6 +516,7 @@ int main(void)
 		cmocka_unit_test(every_row_on_every_machine),
 		cmocka_unit_test(newer_calls),
 		cmocka_unit_test(unknown_calls_and_foreign_machines),
+		cmocka_unit_test(every_number_as_the_rules_say),
 		cmocka_unit_test(two_joined_answer_as_two),
 	};
 
