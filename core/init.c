@@ -311,18 +311,10 @@ static int hand_over(const struct init *init, struct handover *handover)
 		       : 0;
 }
 
-static int await_host(const struct init *init, struct handover *handover)
-{
-	struct failure unused = { 0 };
-	int error = hand_over(init, handover);
-
-	return error ? error
-		     : setup_await(init->control, MESSAGE_READY, NULL, &unused);
-}
-
 static int begin(struct init *init, const struct confinement *confinement)
 {
 	struct handover handover = confinement->handover;
+	struct failure unused = { 0 };
 	int error;
 
 	init->signals = open_signals();
@@ -330,7 +322,10 @@ static int begin(struct init *init, const struct confinement *confinement)
 		return -errno;
 	error = open_remount(init, confinement);
 	if (!error && init->plan->waits)
-		error = await_host(init, &handover);
+		error = hand_over(init, &handover);
+	if (!error)
+		error = setup_await(init->control, MESSAGE_RELEASE, NULL,
+				    &unused);
 	if (!error)
 		error = command_start(confinement, &init->command);
 	if (!error)

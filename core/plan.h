@@ -329,7 +329,7 @@ struct plan_bwrap {
  *	NULL for none
  * @listen: on loopback, one listener each, given to the host; at most
  *	PLAN_LISTEN_MAX
- * @waits: the command begins when the host says so: what serves it may fail
+ * @waits: the host gets the listeners before the command begins
  * @redirect: for programs that ignore proxies
  * @bare: no namespaces: @paths and the filter are all there is; known before
  *	all the rest (core/bare.h)

@@ -188,8 +188,20 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 	sandbox_order(sandbox, MESSAGE_GO);
 	if (!error)
 		error = order(sandbox, MESSAGE_GO);
-	if (!error)
-		error = take_listeners(sandbox, failure);
+	if (error)
+		advise(failure);
+	return error;
+}
+
+void sandbox_release(struct sandbox *sandbox)
+{
+	sandbox_order(sandbox, MESSAGE_RELEASE);
+}
+
+int sandbox_await(struct sandbox *sandbox, struct failure *failure)
+{
+	int error = take_listeners(sandbox, failure);
+
 	if (!error && fcntl(sandbox->control, F_SETFL, O_NONBLOCK))
 		error = failure_set(failure, errno, "cannot start");
 	reach_open(&sandbox->reach, sandbox->control);

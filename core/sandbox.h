@@ -73,11 +73,21 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan
  *
- * Returns as soon as the listeners are there, with the command or, where the
- * plan waits, before it.
+ * It goes on by itself until the command could begin.
  * Return: 0, or -errno with @failure filled; sandbox_close() is owed.
  */
 int sandbox_start(struct sandbox *sandbox, struct failure *failure);
+
+/** sandbox_release() - the command may begin, as soon as all is there */
+void sandbox_release(struct sandbox *sandbox);
+
+/**
+ * sandbox_await() - wait for the listeners
+ *
+ * They come when the command has begun or, where the plan waits, before it may.
+ * Return: as of sandbox_start(), whose late failures are told here.
+ */
+int sandbox_await(struct sandbox *sandbox, struct failure *failure);
 
 /** sandbox_signal() - tell PID 1 of a signal that the host process got */
 void sandbox_signal(struct sandbox *sandbox, int sig);

@@ -207,6 +207,18 @@ static int prepare_bwrap(struct object *object, struct failure *failure)
 	return 0;
 }
 
+static int push_started(lua_State *L, int error, const struct failure *failure)
+{
+	if (error) {
+		lua_pushnil(L);
+		lua_pushstring(L, failure->text);
+		lua_pushboolean(L, failure->unavailable);
+		return 3;
+	}
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 /* sandbox:start(plan) -> true | nil, message, are namespaces refused here? */
 static int sandbox_lua_start(lua_State *L)
 {
@@ -221,14 +233,25 @@ static int sandbox_lua_start(lua_State *L)
 		plan_read(L, 2, object->shared);
 		error = sandbox_start(&object->sandbox, &failure);
 	}
-	if (error) {
-		lua_pushnil(L);
-		lua_pushstring(L, failure.text);
-		lua_pushboolean(L, failure.unavailable);
-		return 3;
-	}
-	lua_pushboolean(L, 1);
-	return 1;
+	return push_started(L, error, &failure);
+}
+
+static int sandbox_lua_release(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	sandbox_release(&object->sandbox);
+	return 0;
+}
+
+/* sandbox:await() -> as start() */
+static int sandbox_lua_await(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	struct failure failure = { 0 };
+	int error = sandbox_await(&object->sandbox, &failure);
+
+	return push_started(L, error, &failure);
 }
 
 /* sandbox:listeners() -> list of descriptors, now the caller's */
@@ -433,6 +456,8 @@ int luaopen_srt_c_sandbox(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
+		{ "release", sandbox_lua_release },
+		{ "await", sandbox_lua_await },
 		{ "listeners", sandbox_lua_listeners },
 		{ "origins", sandbox_lua_origins },
 		{ "run", sandbox_lua_run },

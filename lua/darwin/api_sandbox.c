@@ -13,7 +13,7 @@
  *	s:start(plan)		true: plan.exec is what is executed (a list),
  *				plan.env, plan.keepFds; plan.listeners are the
  *				descriptors that s:listeners() gives
- *	s:run(), s:listeners(), s:close()
+ *	s:release(), s:await(), s:run(), s:listeners(), s:close()
  *				as api_sandbox.md has them
  */
 #include <errno.h>
@@ -192,6 +192,20 @@ static int sandbox_lua_run(lua_State *L)
 		     : push_end(L, &end);
 }
 
+/* The command begins with run(). */
+static int sandbox_lua_release(lua_State *L)
+{
+	luaL_checkudata(L, 1, SANDBOX);
+	return 0;
+}
+
+static int sandbox_lua_await(lua_State *L)
+{
+	luaL_checkudata(L, 1, SANDBOX);
+	lua_pushboolean(L, 1);
+	return 1;
+}
+
 static int sandbox_lua_close(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -265,6 +279,8 @@ int luaopen_srt_c_sandbox(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
+		{ "release", sandbox_lua_release },
+		{ "await", sandbox_lua_await },
 		{ "listeners", sandbox_lua_listeners },
 		{ "run", sandbox_lua_run },
 		{ "close", sandbox_lua_close },

@@ -66,7 +66,7 @@ function check_data.profile(profile)
       loopback = entries_data(require("srt.loopback").points(profile), { "address", "port", "host" }),
       published = entries_data(net.publish, { "address", "hostPort", "port" }) },
     callbacks = callbacks_data(profile.callbacks),
-    credentials = entries_data(require("srt.credentials").rows(profile.credentials), { "what" }),
+    credentials = entries_data(require("srt.credentials_text").rows(profile.credentials), { "what" }),
     env = { set = json.object(profile.env.set), unset = profile.env.unset, pass = profile.env.pass },
     provenance = require("srt.provenance").data(profile.provenance),
     limits = profile.limits, nested = profile.nested, strict = profile.strict, backend = profile.backend,

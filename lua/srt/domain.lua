@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Entries of allowedDomains and deniedDomains, the one form of a host, and matching.
 
-local address = require("srt.address")
+local address = require("srt.late") "srt.address"
 
 local domain = {}
 

@@ -188,4 +188,13 @@ function lint.run(profile, policy, ctx, more, notes)
   return self.warnings, self.notes
 end
 
+---Lints a profile that srt.profile has left unlinted, if it has: sets its warnings and notes.
+---@param profile table
+function lint.finish(profile)
+  local unlinted = profile.unlinted
+  if not unlinted then return end
+  profile.unlinted = nil
+  profile.warnings, profile.notes = lint.run(profile, table.unpack(unlinted))
+end
+
 return lint

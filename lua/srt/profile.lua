@@ -253,7 +253,8 @@ end
 ---profile.unenforced instead (for `check`, which never runs anything).
 ---@param policy table from policy.load
 ---@param ctx table {cwd, home, user, env, policyFiles, stateFolders, reportFiles = absolute paths, lint = bool,
---- prompt = bool, told = always a proxy, live = true where it may be replaced, "update" where it replaces, uid}
+--- prompt = bool, told = always a proxy, live = true where it may be replaced, "update" where it replaces, uid,
+--- lintLater = warnings and notes come by srt.lint's finish()}
 ---@return table|nil profile
 ---@return table[]|nil problems {file, line, key, message}
 function profile.resolve(policy, ctx)
@@ -292,7 +293,8 @@ function profile.resolve(policy, ctx)
   end
   out.unenforced = plain(self.later)
   if ctx.lint then out.provenance = require("srt.provenance").of(policy, out) end
-  out.warnings, out.notes = require("srt.lint").run(out, policy, ctx, self.warnings, self.notes)
+  out.unlinted = { policy, ctx, self.warnings, self.notes }
+  if not ctx.lintLater then require("srt.lint").finish(out) end
   return out
 end
 

@@ -140,7 +140,8 @@ function session.profile(loaded, facts, options)
   return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
     env = facts.env, moved = facts.moved, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
     stateFolders = facts.state, reportFiles = options.reportFiles, hide = options.hide, lint = options.lint,
-    live = options.live, told = facts.program.asSrt, prompt = options.prompt, uid = (sys.ids()) })
+    lintLater = options.lintLater, live = options.live, told = facts.program.asSrt, prompt = options.prompt,
+    uid = (sys.ids()) })
 end
 
 --- Loads a policy in a box of its own and resolves it: all that can be wrong with its words is told.
@@ -202,8 +203,13 @@ local function load(facts, path, options)
     return nil, problem(path, ("the policy is reached through the symbolic link %s, which the command could replace; "
       .. "name %s instead"):format(link, real))
   end
-  sort_notes(profile, rules, options.given and options.given.lenient)
   loaded.rules = rules
+  function loaded.lint()
+    loaded.lint = nil
+    require("srt.lint").finish(profile)
+    sort_notes(profile, rules, options.given and options.given.lenient)
+  end
+  if not options.lintLater then loaded.lint() end
   if learner then learner:settle(loaded, facts, options.tempDir) end
   return loaded
 end
@@ -211,7 +217,8 @@ end
 --- Loads a policy, and makes the decisions on paths that a run needs.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options table of session.resolve, and tempDir
+---@param options table of session.resolve, tempDir, and lintLater: profile.warnings and notes are not there before
+--- session.lint()
 ---@return srt.session? session
 ---@return table[]? problems
 function session.load(facts, path, options)

@@ -93,6 +93,15 @@ function ways.lint(linter, net, values)
   end
 end
 
+-- Most have none, and then nothing is loaded for it. Which variables count says srt.route.
+local function may_have_parent(given, env)
+  if next(given) then return true end
+  for name in pairs(env) do
+    if name:find("[pP][rR][oO][xX][yY]$") then return true end
+  end
+  return false
+end
+
 ---By which other proxies connections leave, of a policy.
 ---@param self table of srt.profile
 ---@param values table of srt.policy
@@ -116,7 +125,7 @@ function ways.resolve(self, values, out, rules)
     socks = math.tointeger(scalar("network.socksProxyPort")) }
   out.enabled = out.enabled or out.ports.http ~= nil or out.ports.socks ~= nil
   -- The environment is of no concern where nothing leaves.
-  if out.enabled then
+  if out.enabled and may_have_parent(parent, self.ctx.env or {}) then
     local found, problem = require("srt.route").parent(parent, self.ctx.env or {})
     if problem then
       local v = values["network.parentProxy.http"] or values["network.parentProxy.https"]

@@ -233,7 +233,7 @@ function check.text(file, profile, try, all)
     protection(lines, profile.protection, all)
   end
   network(lines, profile, try)
-  add_block(lines, "secrets and credentials:", require("srt.credentials").rows(profile.credentials), row_of)
+  add_block(lines, "secrets and credentials:", require("srt.credentials_text").rows(profile.credentials), row_of)
   rest(lines, profile, all)
   local settings, undone = provenance.rows(profile.provenance)
   add_block(lines, "settings:", settings, row_of)

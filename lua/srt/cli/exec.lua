@@ -142,6 +142,8 @@ local function execute(ctx, options, fd, sandbox, joined)
   end
   plan.waits = published ~= nil
   ok, why, unavailable = sandbox:start(plan)
+  if ok and not plan.waits then sandbox:release() end
+  if ok then ok, why, unavailable = sandbox:await() end
   if unavailable and joined.weaker and not bare then return nil, why, fd end
   if not ok then return fail(ctx, unavailable and why .. joined.cure or why), nil, fd end
   why = published and publish(plan, published, sandbox)
@@ -151,6 +153,7 @@ local function execute(ctx, options, fd, sandbox, joined)
   local talk
   talk, why = serve(fd, sandbox, plan, kept)
   if not talk then return fail(ctx, "the session is lost: " .. why) end
+  if plan.waits then sandbox:release() end
   local kind, value, notices, unreached = sandbox:run()
   for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
     ctx.err(require("srt.report").ours("warning: " .. line))

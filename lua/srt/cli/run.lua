@@ -30,6 +30,13 @@ local function tell(ctx, lines, prefix)
   end
 end
 
+-- Before the command begins, but once all that it takes goes on by itself.
+local function warn(ctx, loaded)
+  if loaded.lint then loaded.lint() end
+  if not loaded.warned then tell(ctx, loaded.profile.warnings, "warning: ") end
+  loaded.warned = true
+end
+
 -- When nothing of the run lives any more.
 local function close_state(ctx, state, reporter)
   require("srt.c.tidy").close(state.handle.fd)
@@ -65,6 +72,9 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   -- What else may fail has to be there before the command is.
   plan.waits = options.controlFd ~= nil or options.watch or published ~= nil
   ok, message, unavailable = sandbox:start(plan)
+  if ok then warn(ctx, loaded) end
+  if ok and not plan.waits then sandbox:release() end
+  if ok then ok, message, unavailable = sandbox:await() end
   if unavailable then return nil, message end
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
@@ -87,6 +97,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   end)
   -- What the end takes, while the command runs.
   for _, name in ipairs { "aftermath", "report", "run_status" } do require("srt." .. name) end
+  if plan.waits then sandbox:release() end
   local kind, value, notices, unreached = sandbox:run()
   if log then log.close() end
   if watcher then
@@ -115,12 +126,14 @@ local function prepare(ctx, options)
   facts.state = folders
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
-  local told
-  told, message = require("srt.violation_file").named(options, facts.cwd)
-  if not told then return nil, ours(message) end
+  local told = {}
+  if options.violations or options.log then
+    told, message = require("srt.violation_file").named(options, facts.cwd)
+    if not told then return nil, ours(message) end
+  end
   if options.log == "none" then options.log = nil end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
-    reportFiles = told, learner = options.learner, given = options.given,
+    reportFiles = told, learner = options.learner, given = options.given, lintLater = not options.learner,
     live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   loaded.profile.backend = options.backend or loaded.profile.backend
@@ -128,7 +141,7 @@ local function prepare(ctx, options)
   if require("srt.backend").ELSEWHERE[elsewhere] then
     return nil, ours(require("backends." .. elsewhere).ELSEWHERE)
   end
-  tell(ctx, loaded.profile.warnings, "warning: ")
+  if loaded.profile.strict or options.debug then warn(ctx, loaded) end
   if loaded.profile.strict and #loaded.profile.warnings > 0 then
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
   end
