@@ -17,7 +17,7 @@
 #define PIECE (32UL << 20) /* address space */
 #define HUGE (2UL << 20)
 /* What a usual run takes, and by how much it grows. */
-#define AT_START (896UL << 10)
+#define AT_START (736UL << 10)
 #define GROWTH (128UL << 10)
 
 struct block {

@@ -69,7 +69,7 @@ end
 --- The mounts of the host's tree.
 ---@return table[] from srt.mountinfo
 function Rules:mounts()
-  self.mountList = self.mountList or mountinfo.list()
+  self.mountList = self.mountList or mountinfo.list(self.mountText)
   return self.mountList
 end
 
@@ -162,15 +162,14 @@ end
 
 -- Mounts of kernel file systems elsewhere in the tree.
 local function add_mounts(rules)
-  for _, mount in ipairs(rules:mounts()) do
+  rules.mountText = mountinfo.text()
+  for _, mount in ipairs(mountinfo.special(rules.mountText)) do
     local kind, path = mount.kind, mount.point
-    if mountinfo.COVERED[kind] or mountinfo.INTERFACES[kind] then
-      local st = not decide.own(path) and not OWN[path] and sys.stat(path)
-      if st then
-        local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
-        rules[mountinfo.COVERED[kind] and "finalRead" or "finalWrite"][path] = entry
-        rules.types[path] = st.type
-      end
+    local st = not decide.own(path) and not OWN[path] and sys.stat(path)
+    if st then
+      local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
+      rules[mountinfo.COVERED[kind] and "finalRead" or "finalWrite"][path] = entry
+      rules.types[path] = st.type
     end
   end
 end

@@ -23,12 +23,27 @@ end
 
 local LINE = "(%d+) (%d+) (%S+) (%S+) (%S+) (%S+)[^\n]- %- (%S+) %S+ (%S*)[^\n]*\n"
 
+--- What the kernel says of the mounts, for the two below.
+---@return string
+function mountinfo.text() return sys.readfile("/proc/self/mountinfo", 64 << 20) or "" end
+
+--- Where file systems are that COVERED or INTERFACES lists, in the kernel's order; in a fraction of the time of list().
+---@param text string
+---@return {point: string, kind: string}[]
+function mountinfo.special(text)
+  local list, covered, interfaces = {}, mountinfo.COVERED, mountinfo.INTERFACES
+  for point, kind in gmatch(text, "%d+ %d+ %S+ %S+ (%S+)[^\n]- %- (%S+)[^\n]*\n") do
+    if covered[kind] or interfaces[kind] then list[#list + 1] = { point = unescape(point), kind = kind } end
+  end
+  return list
+end
+
 --- The mounts, in the kernel's order.
+---@param text string|nil of text()
 ---@return {id: string, parent: string, device: string, root: string, point: string, kind: string, readOnly: boolean}[]
-function mountinfo.list()
+function mountinfo.list(text)
   local list = {}
-  local text = sys.readfile("/proc/self/mountinfo", 64 << 20) or ""
-  for id, parent, device, root, point, options, kind, super in gmatch(text, LINE) do
+  for id, parent, device, root, point, options, kind, super in gmatch(text or mountinfo.text(), LINE) do
     list[#list + 1] = { id = id, parent = parent, device = device, root = unescape(root), point = unescape(point),
       kind = kind, readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
   end
