@@ -288,9 +288,7 @@ function profile.resolve(policy, ctx)
   if not ctx.lint then
     table.move(self.later, 1, #self.later, #self.problems + 1, self.problems)
   end
-  if #self.problems > 0 then
-    return nil, plain(self.problems)
-  end
+  if #self.problems > 0 then return nil, plain(self.problems) end
   out.unenforced = plain(self.later)
   if ctx.lint then out.provenance = require("srt.provenance").of(policy, out) end
   out.unlinted = { policy, ctx, self.warnings, self.notes }
