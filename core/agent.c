@@ -70,7 +70,6 @@ static int settle(const struct plan *plan, bool leads, struct guard *guard,
 	if (!error)
 		error = watch_open(&guard->watch, &plan->watch,
 				   calls_of(plan, leads), watch);
-	/* It never calls exec, and PID 1 can bound itself only once. */
 	if (!error)
 		error = caps_set(guard->keep | guard->spare);
 	if (!error)

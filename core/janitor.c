@@ -284,7 +284,7 @@ static void end_init(const struct janitor *janitor)
 
 static void end_all(const struct janitor *janitor)
 {
-	/* Who is alone ends by itself, once the host knows. */
+	/* Who is alone ends by itself, once the host has heard of it. */
 	if (!janitor->alone || !plan_in_namespaces(&janitor->shared->plan))
 		end_init(janitor);
 	/* While something lives that can't be ended nothing is removed. */
@@ -308,11 +308,11 @@ static void stand_in(struct janitor *janitor)
 	/* The host waits for our last word, and claims the state file then. */
 	if (janitor->held.locks && janitor->held.state >= 0)
 		close(janitor->held.state);
-	(void)shutdown(janitor->host, SHUT_WR);
+	(void)setup_tell(janitor->host, MESSAGE_REMOVED, -1);
 	if (!janitor->held.locks || !state || janitor->closed ||
 	    await_order(janitor, MESSAGE_CLOSE))
 		return;
-	reap(janitor);
+	end_init(janitor);
 	execv("/proc/self/exe", arguments);
 }
 

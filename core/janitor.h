@@ -18,8 +18,7 @@
  * @plan: of it, @id and @bare are complete before the fork
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
- * @init: PID 1 as the host sees it; the janitor's to write, before PID 1 says
- *	anything
+ * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_MAPS
  * @processors: janitor's and PID 1's; complete before the fork
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched

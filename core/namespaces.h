@@ -29,7 +29,7 @@
 pid_t namespaces_clone(uint64_t flags, int *pidfd);
 
 /**
- * namespaces_refused() - is an error of the two above for good?
+ * namespaces_refused() - is an error of these calls for good?
  * Return: false for want of processes, descriptors or memory.
  */
 bool namespaces_refused(int error);

@@ -71,9 +71,11 @@ static void advise(struct failure *failure)
 static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 {
 	struct message message;
+	bool said = sys_receive(sandbox->janitor, &message, sizeof(message),
+				NULL, NULL) == sizeof(message);
 
-	if (sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
-			NULL) != sizeof(message))
+	sandbox->removed = said && message.kind == MESSAGE_REMOVED;
+	if (!said || message.kind != MESSAGE_FAILED)
 		return failure_set(failure, 0,
 				   "the sandbox was killed from outside");
 	*failure = message.failure;
@@ -162,6 +164,8 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 				   "cannot read the maps of the user namespace "
 				   "in /proc");
 	inherited_note(shared);
+	/* As a janitor is, in whose place we may have to be. */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	error = launch_janitor(out, failure);
 	if (error)
 		sandbox_reap(sandbox_close(out));
@@ -174,8 +178,6 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	out->shared = shared;
 	inherited_note(shared);
 	identity_alone(&shared->plan.id);
-	/* As the janitor is, in whose place we may have to be. */
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
@@ -297,14 +299,24 @@ void sandbox_finish(struct sandbox *sandbox)
 	sandbox->finishing = true;
 }
 
-/* It shuts its side when everything inside is dead and removed. */
-static void await_janitor(const struct sandbox *sandbox)
+/* False: it was killed, and has done nothing of it. */
+static bool await_janitor(struct sandbox *sandbox)
 {
 	struct message message;
 
-	while (sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
-			   NULL) > 0)
-		;
+	while (!sandbox->removed &&
+	       sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
+			   NULL) == sizeof(message))
+		sandbox->removed = message.kind == MESSAGE_REMOVED;
+	return sandbox->removed;
+}
+
+/* Ends what a janitor that was killed has left: sandbox_prepare() says whose
+ * child that is then. */
+static void stand_in(pid_t janitor)
+{
+	sandbox_reap(janitor);
+	(void)descendants_end();
 }
 
 pid_t sandbox_close(struct sandbox *sandbox)
@@ -315,12 +327,10 @@ pid_t sandbox_close(struct sandbox *sandbox)
 	if (sandbox->control >= 0)
 		close(sandbox->control);
 	if (sandbox->janitor >= 0) {
-		await_janitor(sandbox);
+		if (!await_janitor(sandbox))
+			stand_in(janitor);
 		close(sandbox->janitor);
 	}
-	/* What a janitor that was killed has left of a bubblewrap. */
-	if (sandbox->shared && sandbox->shared->plan.bwrap.program)
-		(void)descendants_end();
 	for (size_t i = 0; i < sandbox->listener_count; i++)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);

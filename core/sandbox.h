@@ -21,6 +21,7 @@
  * @reach: what PID 1 is asked to connect to
  * @alone: PID 1 has said that nothing else is left inside
  * @finishing: the janitor was told to end it
+ * @removed: the janitor has removed all that was made
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
  * @watched: given the socket of the agent that observes, and the read-only tree
  *	or -1, which it then owns
@@ -35,6 +36,7 @@ struct sandbox {
 	struct reach reach;
 	bool alone;
 	bool finishing;
+	bool removed;
 	void (*led)(void *context, int error);
 	void *led_context;
 	void (*watched)(void *context, int socket, int view);
@@ -48,14 +50,14 @@ struct sandbox {
 	}
 
 /**
- * sandbox_prepare() - make PID 1, which builds the sandbox, and janitor
+ * sandbox_prepare() - fork the janitor, which makes PID 1
  *
  * Called first thing: a small process forks fast, and the policy is loaded
  * while namespaces and the parts of the root that no policy changes are built.
  * @shared: its plan is filled with the identity, and says already whether there
  *	are to be namespaces; must outlive the sandbox
  * Return: 0, or -errno with @failure filled and everything undone. That
- * namespaces are refused says only sandbox_start(): a plan may need none.
+ * namespaces are refused says only sandbox_await(): a plan may need none.
  */
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure);
@@ -84,7 +86,8 @@ void sandbox_release(struct sandbox *sandbox);
 /**
  * sandbox_await() - wait for the listeners
  *
- * They come when the command has begun or, where the plan waits, before it may.
+ * They come when the command has begun or, where the plan waits or has no
+ * namespaces, before it may.
  * Return: as of sandbox_start(), whose late failures are told here.
  */
 int sandbox_await(struct sandbox *sandbox, struct failure *failure);

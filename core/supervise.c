@@ -33,11 +33,26 @@ static void on_closed(uv_handle_t *handle)
 		uv_stop(s->loop);
 }
 
+/* Those that came: all, also where nobody is there any more to get them. */
+static bool next_signal(const struct supervisor *s,
+			struct signalfd_siginfo *info)
+{
+	if (read(s->signals, info, sizeof(*info)) != sizeof(*info))
+		return false;
+	signals_came((int)info->ssi_signo);
+	return true;
+}
+
 static void finish(struct supervisor *s)
 {
+	struct signalfd_siginfo info;
+
 	if (uv_is_closing((uv_handle_t *)&s->control_poll))
 		return;
 	sandbox_finish(s->sandbox);
+	/* The command got it as well, and its end may be heard of first. */
+	while (next_signal(s, &info))
+		;
 	uv_close((uv_handle_t *)&s->control_poll, on_closed);
 	uv_close((uv_handle_t *)&s->signal_poll, on_closed);
 }
@@ -130,10 +145,9 @@ static void on_signal(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+	while (next_signal(s, &info)) {
 		if (info.ssi_signo != SIGWINCH && info.ssi_signo != SIGCONT)
 			questions_interrupt(s->questions);
-		signals_came((int)info.ssi_signo);
 		sandbox_signal(s->sandbox, (int)info.ssi_signo);
 	}
 }

@@ -114,4 +114,10 @@ function publish.start(entries, descriptors, sandbox, proxy)
   return nil
 end
 
+---Gives up listeners that nothing was started on.
+---@param descriptors integer[]|nil of listen()
+function publish.close(descriptors)
+  for _, fd in ipairs(descriptors or {}) do require("srt.c.tidy").close(fd) end
+end
+
 return publish

@@ -307,6 +307,24 @@ class Killed(Running):
             self.sh("rm -r a")
 
     @as_everyone
+    def test_the_janitor_and_then_pid_1(self):
+        """What PID 1 was ends with it, and is the host's to wait for; nothing stays of it either."""
+        for pause in (0, 0.002, 0.02):
+            run, pids = self.begin()
+            os.kill(pids["janitor"], signal.SIGKILL)
+            time.sleep(pause)
+            inside = children(pids["PID 1"])
+            os.kill(pids["PID 1"], signal.SIGKILL)
+            _, err = run.communicate(timeout=20)
+            self.assertEqual(125, run.returncode, err)
+            self.assertEqual([], [pid for pid in (*pids.values(), *inside) if os.path.exists("/proc/%d" % pid)])
+            self.is_clean(True)
+            self.assertIn(b"a/.envrc was made while the command ran", err)
+            self.assertEqual([], self.states())
+            self.told("a/.envrc")
+            self.sh("rm -r a")
+
+    @as_everyone
     def test_all_at_once(self):
         for clean in ("run", "doctor"):
             run, pids = self.begin()

@@ -46,6 +46,15 @@ class Publish(Running):
         return process
 
     @as_everyone
+    def test_where_namespaces_are_refused(self):
+        """The server inside gets the port itself, which was the host's for the first attempt."""
+        port = free_port()
+        process = self.popen("/usr/bin/python3", ECHO, "127.0.0.1", str(port), policy="{ enableWeakerNestedSandbox = true }",
+                             options=["-p", str(port)], env={"SRT_LUA_FAKE_MISSING": "userns"})
+        self.assertEqual(b"ready\n", process.stdout.readline())
+        self.assertEqual(b"hellobye", talk(port))
+
+    @as_everyone
     def test_each_spelling(self):
         port = free_port()
         self.serve(str(port), inside=("127.0.0.1", port))

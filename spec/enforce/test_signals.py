@@ -107,6 +107,16 @@ class Signals(Running):
         self.ends(process, 5)
 
     @as_everyone
+    def test_an_interrupt_at_any_moment(self):
+        """Who started it has to see that it died of it, also where the command has heard of it before the host process looks."""
+        for i in range(60):
+            process = self.popen("sleep", "0.1", process_group=0)
+            time.sleep(0.002 + i * 0.0003)
+            os.killpg(process.pid, signal.SIGINT)
+            process.communicate(timeout=20)
+            self.assertEqual(-signal.SIGINT, process.returncode, i)
+
+    @as_everyone
     def test_a_command_in_a_group_of_its_own(self):
         script = ("import os, signal, sys, time\nos.setpgid(0, 0)\nn = 0\n"
                   "def got(*_):\n global n\n n += 1\n"

@@ -144,7 +144,10 @@ local function execute(ctx, options, fd, sandbox, joined)
   ok, why, unavailable = sandbox:start(plan)
   if ok and not plan.waits then sandbox:release() end
   if ok then ok, why, unavailable = sandbox:await() end
-  if unavailable and joined.weaker and not bare then return nil, why, fd end
+  if unavailable and joined.weaker and not bare then
+    require("srt.publish").close(published)
+    return nil, why, fd
+  end
   if not ok then return fail(ctx, unavailable and why .. joined.cure or why), nil, fd end
   why = published and publish(plan, published, sandbox)
   if why then return fail(ctx, why), nil, fd end

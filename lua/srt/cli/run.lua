@@ -75,7 +75,10 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   if ok then warn(ctx, loaded) end
   if ok and not plan.waits then sandbox:release() end
   if ok then ok, message, unavailable = sandbox:await() end
-  if unavailable then return nil, message end
+  if unavailable then
+    require("srt.publish").close(published)
+    return nil, message
+  end
   if not ok then return fail(ctx, message) end
   if #plan.listen > 0 or published then
     proxy, live = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
