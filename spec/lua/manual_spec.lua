@@ -33,7 +33,7 @@ describe("the manual", function()
     assert.is_true(count >= 2)
   end)
 
-  for name in read("lua/srt/cli/main.lua"):match("local COMMANDS = (%b{})"):gmatch('{ "(%w+)"') do
+  for name in read("lua/srt/cli/commands.lua"):match("local COMMANDS = (%b{})"):gmatch('{ "(%w+)"') do
     it("knows " .. name .. ", and README.md's table does", function()
       assert.truthy(text:find(".B " .. name .. "\n", 1, true))
       assert.truthy(read("README.md"):find("\n| `srt%-lua " .. name .. "%f[%W]"))
