@@ -19,7 +19,8 @@ local function err(text) sys.write(2, text) end
 return function(program)
   -- Who calls us by srt's name expects srt. lua/host.c looks at it, too.
   program.asSrt = (program[0] or ""):match("[^/]*$") == "srt"
-  local ctx, status = { program = program, out = out, err = err, tty = sys.isatty(2) }, nil
+  local ctx = { program = program, out = out, err = err, tty = sys.isatty(2) }
+  local status
   if program[1] == "run" and not program.asSrt then
     status = require("srt.cli.run").main(table.move(program, 2, #program, 1, {}), ctx)
   else
