@@ -164,8 +164,6 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 				   "cannot read the maps of the user namespace "
 				   "in /proc");
 	inherited_note(shared);
-	/* As a janitor is, in whose place we may have to be. */
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	error = launch_janitor(out, failure);
 	if (error)
 		sandbox_reap(sandbox_close(out));
@@ -184,6 +182,11 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
 	int error = 0;
 
+	/*
+	 * As a janitor is, in whose place we may have to be. Not before: what a
+	 * secret's command has left, an agent of the user's, is not ours.
+	 */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox->shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
 	/* PID 1 has work that does not wait for the janitor's. */
@@ -311,12 +314,21 @@ static bool await_janitor(struct sandbox *sandbox)
 	return sandbox->removed;
 }
 
-/* Ends what a janitor that was killed has left: sandbox_prepare() says whose
- * child that is then. */
-static void stand_in(pid_t janitor)
+/* Ends what a janitor that was killed has left: it is our child now. */
+static void stand_in(const struct sandbox *sandbox)
 {
-	sandbox_reap(janitor);
-	(void)descendants_end();
+	const struct plan *plan = &sandbox->shared->plan;
+	pid_t init = sandbox->shared->init;
+
+	sandbox_reap(sandbox->pid);
+	if (plan->bwrap.program) {
+		(void)descendants_end();
+	} else if (plan_in_namespaces(plan) && init > 0 &&
+		   waitpid(init, NULL, WNOHANG) == 0) {
+		kill(init, SIGKILL);
+		/* Returns when everything inside is dead. */
+		sandbox_reap(init);
+	}
 }
 
 pid_t sandbox_close(struct sandbox *sandbox)
@@ -328,7 +340,7 @@ pid_t sandbox_close(struct sandbox *sandbox)
 		close(sandbox->control);
 	if (sandbox->janitor >= 0) {
 		if (!await_janitor(sandbox))
-			stand_in(janitor);
+			stand_in(sandbox);
 		close(sandbox->janitor);
 	}
 	for (size_t i = 0; i < sandbox->listener_count; i++)

@@ -113,7 +113,7 @@ class Bwrap(Case):
 
     def starts(self, janitor):
         try:
-            return any(self.read("/proc/%d/comm" % pid) != "sandbox-init\n" for pid in children(janitor))
+            return any(self.read("/proc/%d/comm" % pid) == "bwrap\n" for pid in children(janitor))
         except OSError:
             return False
 
