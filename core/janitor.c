@@ -79,7 +79,7 @@ struct janitor {
 	struct shared *shared;
 	int host;
 	int child; /* socket to PID 1 */
-	pid_t pid; /* PID 1 or bubblewrap; 0 before that is there */
+	pid_t pid; /* PID 1 or bubblewrap; 0 where there is none to reap */
 	int pidfd; /* of it */
 	struct bwrap bwrap;
 	struct holdings held;
@@ -266,15 +266,17 @@ static void await_end(struct janitor *janitor)
 		await_init(janitor);
 }
 
-static void reap(const struct janitor *janitor)
+/* Once: its number may be another's then. */
+static void reap(struct janitor *janitor)
 {
 	while (janitor->pid > 0 && waitpid(janitor->pid, NULL, 0) < 0 &&
 	       errno == EINTR)
 		;
+	janitor->pid = 0;
 }
 
 /* Returns when PID 1, and with it everything inside, is dead. */
-static void end_init(const struct janitor *janitor)
+static void end_init(struct janitor *janitor)
 {
 	if (janitor->pid <= 0)
 		return;
@@ -282,7 +284,7 @@ static void end_init(const struct janitor *janitor)
 	reap(janitor);
 }
 
-static void end_all(const struct janitor *janitor)
+static void end_all(struct janitor *janitor)
 {
 	/* Who is alone ends by itself, once the host has heard of it. */
 	if (!janitor->alone || !plan_in_namespaces(&janitor->shared->plan))

@@ -9,9 +9,10 @@
 
 enum message_kind {
 	/* host to janitor */
-	MESSAGE_CLOSE,	 /* the host lives and does the rest; @alone */
-	MESSAGE_REMOVED, /* janitor to host, its last: so is all that was made
-			  */
+	MESSAGE_CLOSE, /* the host lives and does the rest; @alone */
+	/* janitor to host, its last word: what was made is removed, as far as
+	 * it may be */
+	MESSAGE_REMOVED,
 	/* janitor to PID 1 */
 	MESSAGE_MAPS, /* the maps of the user namespace are written */
 	/* host to janitor and PID 1: the plan is complete; janitor to PID 1:

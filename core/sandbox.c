@@ -139,7 +139,7 @@ static int take_listeners(struct sandbox *sandbox, struct failure *failure)
 	return error;
 }
 
-/* Whoever is gone has said why: sandbox_start() reads it. */
+/* Whoever is gone has said why: sandbox_await() reads it. */
 static int order(struct sandbox *sandbox, enum message_kind kind)
 {
 	struct message message = { .kind = kind, .alone = sandbox->alone };
@@ -302,7 +302,7 @@ void sandbox_finish(struct sandbox *sandbox)
 	sandbox->finishing = true;
 }
 
-/* False: it was killed, and has done nothing of it. */
+/* False: it was killed, or never there, and has done nothing of it. */
 static bool await_janitor(struct sandbox *sandbox)
 {
 	struct message message;
@@ -314,12 +314,17 @@ static bool await_janitor(struct sandbox *sandbox)
 	return sandbox->removed;
 }
 
-/* Ends what a janitor that was killed has left: it is our child now. */
+/*
+ * Ends what a janitor that was killed has left: it is our child now. Others of
+ * our children, of a shell that has executed us, are not ours to end.
+ */
 static void stand_in(const struct sandbox *sandbox)
 {
 	const struct plan *plan = &sandbox->shared->plan;
 	pid_t init = sandbox->shared->init;
 
+	if (sandbox->pid <= 0)
+		return;
 	sandbox_reap(sandbox->pid);
 	if (plan->bwrap.program) {
 		(void)descendants_end();

@@ -21,7 +21,7 @@
  * @reach: what PID 1 is asked to connect to
  * @alone: PID 1 has said that nothing else is left inside
  * @finishing: the janitor was told to end it
- * @removed: the janitor has removed all that was made
+ * @removed: the janitor has removed what was made, as far as it may be
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
  * @watched: given the socket of the agent that observes, and the read-only tree
  *	or -1, which it then owns
@@ -80,7 +80,11 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
  */
 int sandbox_start(struct sandbox *sandbox, struct failure *failure);
 
-/** sandbox_release() - the command may begin, as soon as all is there */
+/**
+ * sandbox_release() - the command may begin, as soon as all is there
+ *
+ * Where the plan waits, supervise_run() does it.
+ */
 void sandbox_release(struct sandbox *sandbox);
 
 /**

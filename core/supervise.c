@@ -187,6 +187,8 @@ int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
 		error = watch(&s, &s.signal_poll, s.signals, on_signal);
 	if (!error)
 		error = questions_open(questions, loop, sandbox, &s.terminal);
+	if (!error && sandbox->shared->plan.waits)
+		sandbox_release(sandbox);
 	if (!error)
 		uv_run(loop, UV_RUN_DEFAULT);
 	questions_close(questions);

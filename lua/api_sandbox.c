@@ -219,7 +219,7 @@ static int push_started(lua_State *L, int error, const struct failure *failure)
 	return 1;
 }
 
-/* sandbox:start(plan) -> true | nil, message, are namespaces refused here? */
+/* sandbox:start(plan) -> true | nil, message */
 static int sandbox_lua_start(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -244,7 +244,7 @@ static int sandbox_lua_release(lua_State *L)
 	return 0;
 }
 
-/* sandbox:await() -> as start() */
+/* sandbox:await() -> true | nil, message, are namespaces refused here? */
 static int sandbox_lua_await(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);

@@ -218,7 +218,7 @@ end
 ---@param facts table from session.facts
 ---@param path string as the user gave it
 ---@param options table of session.resolve, tempDir, and lintLater: profile.warnings and notes are not there before
---- session.lint()
+--- the session's lint() was called, once
 ---@return srt.session? session
 ---@return table[]? problems
 function session.load(facts, path, options)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from lib import Case, as_everyone, main, need
+from lib import BINARY, Case, as_everyone, main, need
 from running import Running, children, until
 
 WORK = '{ filesystem = { allowWrite = { "." } } }'
@@ -323,6 +323,22 @@ class Killed(Running):
             self.assertEqual([], self.states())
             self.told("a/.envrc")
             self.sh("rm -r a")
+
+    @as_everyone
+    def test_children_that_are_not_ours(self):
+        """A shell that executes us leaves us its jobs: they are nothing of a run's, however that begins or ends."""
+        for limit, janitor_dies in (("ulimit -n 5;", False), ("", False), ("", True)):
+            run = self.outside("bash", "-c", "sleep 60 & echo $!; %s exec %s run %s -- sleep 0.5" % (limit, BINARY, self.policy(WORK)))
+            job = int(run.stdout.readline())
+            if janitor_dies:
+                self.assertTrue(until(lambda: len(children(run.pid)) == 2))
+                (janitor,) = [pid for pid in children(run.pid) if pid != job]
+                self.assertTrue(until(lambda: any(children(init) for init in children(janitor))))
+                os.kill(janitor, signal.SIGKILL)
+            # The job has the pipes, too.
+            self.assertEqual(125 if limit else 0, run.wait(20))
+            self.assertTrue(os.path.exists("/proc/%d" % job), (limit, janitor_dies))
+            os.kill(job, signal.SIGKILL)
 
     @as_everyone
     def test_all_at_once(self):

@@ -156,7 +156,6 @@ local function execute(ctx, options, fd, sandbox, joined)
   local talk
   talk, why = serve(fd, sandbox, plan, kept)
   if not talk then return fail(ctx, "the session is lost: " .. why) end
-  if plan.waits then sandbox:release() end
   local kind, value, notices, unreached = sandbox:run()
   for _, line in ipairs((notices[1] or notices.more) and require("srt.report").replaced(notices) or {}) do
     ctx.err(require("srt.report").ours("warning: " .. line))

@@ -9,7 +9,21 @@ local FAILED = 125
 
 local function ours(message) return require("srt.report").ours(message) end
 
-local function fail(ctx, message)
+local function tell(ctx, lines, prefix)
+  for _, line in ipairs(lines) do
+    ctx.err("srt-lua: " .. (prefix or "") .. require("srt.report").plain(line) .. "\n")
+  end
+end
+
+-- Before the command begins, but once all that it takes goes on by itself; or before what went wrong is told.
+local function warn(ctx, loaded)
+  if loaded.lint then loaded.lint() end
+  if not loaded.warned then tell(ctx, loaded.profile.warnings, "warning: ") end
+  loaded.warned = true
+end
+
+local function fail(ctx, message, loaded)
+  if loaded then warn(ctx, loaded) end
   ctx.err(ours(message))
   return ctx.failed or FAILED
 end
@@ -22,19 +36,6 @@ local function debug_plan(say, plan, loaded)
     require("srt.plan_text").each(plan, say)
   end
   say(("loading the policy, resolving and compiling it took %.2f ms"):format(loaded.took * 1000))
-end
-
-local function tell(ctx, lines, prefix)
-  for _, line in ipairs(lines) do
-    ctx.err("srt-lua: " .. (prefix or "") .. require("srt.report").plain(line) .. "\n")
-  end
-end
-
--- Before the command begins, but once all that it takes goes on by itself.
-local function warn(ctx, loaded)
-  if loaded.lint then loaded.lint() end
-  if not loaded.warned then tell(ctx, loaded.profile.warnings, "warning: ") end
-  loaded.warned = true
 end
 
 -- When nothing of the run lives any more.
@@ -61,13 +62,13 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local mac = plan.backend == "seatbelt" and require "srt.seatbelt_run"
   if mac then
     message = mac.make(plan)
-    if message then return fail(ctx, message) end
+    if message then return fail(ctx, message, loaded) end
     if mac.missing(plan) then return require("srt.run_status").missing(ctx, options.command[1]) end
   end
   -- Without namespaces a server inside has the host's port itself.
   if #plan.publish > 0 and plan.backend ~= "landlock" then
     published, message = require("srt.publish").listen(plan.publish)
-    if not published then return fail(ctx, message) end
+    if not published then return fail(ctx, message, loaded) end
   end
   -- What else may fail has to be there before the command is.
   plan.waits = options.controlFd ~= nil or options.watch or published ~= nil
@@ -79,18 +80,18 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     require("srt.publish").close(published)
     return nil, message
   end
-  if not ok then return fail(ctx, message) end
+  if not ok then return fail(ctx, message, loaded) end
   if #plan.listen > 0 or published then
     proxy, live = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
-    if not proxy then return fail(ctx, live) end
+    if not proxy then return fail(ctx, live, loaded) end
     message = published and require("srt.publish").start(plan.publish, published, sandbox, proxy)
-    if message then return fail(ctx, message) end
+    if message then return fail(ctx, message, loaded) end
   end
   local updates
   if proxy and (options.controlFd or options.watch) then
     updates, message = require("srt.updates").start(options, loaded, loaded.facts, live, sandbox,
       function(line) tell(ctx, { line }) end, say)
-    if not updates then return fail(ctx, message) end
+    if not updates then return fail(ctx, message, loaded) end
   end
   local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
@@ -100,7 +101,6 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   end)
   -- What the end takes, while the command runs.
   for _, name in ipairs { "aftermath", "report", "run_status" } do require("srt." .. name) end
-  if plan.waits then sandbox:release() end
   local kind, value, notices, unreached = sandbox:run()
   if log then log.close() end
   if watcher then
@@ -149,7 +149,10 @@ local function prepare(ctx, options)
     return nil, ours("strict = true: nothing was run, since not all of the policy is held, see the warnings above")
   end
   message = require("srt.planning").equip(facts, loaded)
-  if message then return nil, ours(message) end
+  if message then
+    warn(ctx, loaded)
+    return nil, ours(message)
+  end
   loaded.facts, loaded.temp, loaded.folders = facts, temp, folders
   if options.prompt then
     if loaded.profile.network.strict then
@@ -174,7 +177,7 @@ end
 -- By one backend: the status; or nil and why namespaces can't be had.
 local function attempt(ctx, options, sandbox, loaded, name, why)
   local plan, message = require("srt.planning").plan(options, loaded, name, sandbox:identity())
-  if not plan then return fail(ctx, message) end
+  if not plan then return fail(ctx, message, loaded) end
   loaded.took = sys.clock() - loaded.begun
   tell(ctx, require("srt.backend").told(plan, why), "warning: ")
   local say
@@ -185,7 +188,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
   local state
   state, message = require("srt.planning").state(loaded, plan, reporter)
-  if not state then return fail(ctx, message) end
+  if not state then return fail(ctx, message, loaded) end
   reporter.folder, reporter.debug = state.handle.folder, say
   reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)
   if options.learner then options.learner:listen(reporter) end
@@ -215,6 +218,7 @@ function run.start(options, ctx)
   end
   if not names then
     sandbox:close()
+    if loaded then warn(ctx, loaded) end
     ctx.err(text or ours(message))
     return ctx.failed or FAILED
   end
@@ -229,7 +233,7 @@ function run.start(options, ctx)
     sandbox:close()
     if status then return status end
   end
-  return fail(ctx, backend.refused(loaded.profile, loaded.facts.features, why))
+  return fail(ctx, backend.refused(loaded.profile, loaded.facts.features, why), loaded)
 end
 
 return run
