@@ -1,8 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Entries of allowedDomains and deniedDomains, the one form of a host, and matching.
 
-local address = require("srt.late") "srt.address"
-
 local domain = {}
 
 local NAME = "^[%w._-]+$"
@@ -11,7 +9,9 @@ local PLAIN = "^[%l%d_-][%l%d._-]*%.%l[%l%d_-]*$"
 
 ---Reads the text between brackets as an address: its canonical form, or nil.
 local function bracketed(inner)
-  local bytes = inner:find(":", 1, true) and inner:find("^[%x:.]+$") and address.parse(inner)
+  if not inner:find(":", 1, true) or not inner:find("^[%x:.]+$") then return nil end
+  local address = require("srt.address")
+  local bytes = address.parse(inner)
   return bytes and address.text(bytes) or nil
 end
 
@@ -42,6 +42,7 @@ function domain.canonical(host)
   end
   host = host:lower():gsub("%.$", "")
   if host ~= "" and ends_in_number(host) then
+    local address = require("srt.address")
     local packed = address.ipv4(host)
     if packed then
       return address.text(address.mapped(packed))

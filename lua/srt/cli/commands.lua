@@ -61,8 +61,8 @@ end
 
 -- A profile as `check` wants it: with what can't be enforced yet listed in it, and certificates that can't be used.
 local function load_for_check(program)
-  local session = require("srt.session")
   return function(path)
+    local session = require("srt.session")
     local facts, message = session.facts(program)
     if not facts then return nil, { { file = path, message = message } } end
     local loaded, problems = session.load(facts, path, { lint = true })
