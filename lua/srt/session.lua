@@ -129,6 +129,7 @@ end
 ---@field profile table
 ---@field rules table decisions on paths (srt.decide_path)
 ---@field box userdata the box that the policy's callbacks run in
+---@field lint nil|fun() with lintLater: to be called once, for profile.warnings and notes
 
 --- What a policy that was loaded comes to, as the tree is now.
 ---@param loaded {parsed: table, files: string[]}
