@@ -121,6 +121,9 @@ class Publish(Running):
         try:
             socket.create_connection(("127.0.0.1", port), 5).close()
             return True
+        except ConnectionResetError:
+            # By who listens, before the connection was told to be there.
+            return True
         except ConnectionRefusedError:
             return False
 
