@@ -93,9 +93,9 @@ static _Noreturn void leave_alone(struct init *init, struct message *message,
 		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
 	if (counts)
 		message->id = unreached_count();
-	remount_close(&init->remount);
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
+	remount_close(&init->remount);
 	_exit(0);
 }
 
@@ -341,12 +341,9 @@ static int begin(struct init *init, const struct confinement *confinement)
 /* Somebody is notified, or nobody can be any more. */
 static void wake_agent(struct init *init, short events)
 {
-	if (events & POLLIN) {
+	/* Else the last process is ending, and closing it can wait. */
+	if (events & POLLIN)
 		agent_wake(init->plan, init->command.listener, init->watch);
-	} else {
-		/* The host need not hear of it before it hears of the end. */
-		close(init->command.listener);
-	}
 	init->command.listener = -1;
 }
 

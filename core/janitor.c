@@ -78,7 +78,7 @@ struct janitor {
 	struct shared *shared;
 	int host;
 	int child; /* socket to PID 1 */
-	pid_t pid; /* PID 1 or bubblewrap; 0 where there is none to reap */
+	pid_t pid; /* PID 1 or bubblewrap; 0 where there is none to end */
 	int pidfd; /* of it */
 	struct bwrap bwrap;
 	struct holdings held;
@@ -93,12 +93,17 @@ static void part(const struct janitor *janitor)
 	close(janitor->child);
 }
 
+/*
+ * PID 1 becomes the host process's child, as we are, so that the two end side
+ * by side and nobody waits for us to have waited.
+ */
 static int build_ours(struct janitor *janitor,
 		      const struct janitor_sockets *sockets,
 		      struct failure *failure)
 {
 	struct shared *shared = janitor->shared;
-	pid_t pid = namespaces_clone(NAMESPACES_CLONED, &janitor->pidfd);
+	pid_t pid = namespaces_clone(NAMESPACES_CLONED | CLONE_PARENT,
+				     &janitor->pidfd);
 	int error;
 
 	if (pid == 0) {
@@ -265,22 +270,38 @@ static void await_end(struct janitor *janitor)
 		await_init(janitor);
 }
 
-/* Once: its number may be another's then. */
-static void reap(struct janitor *janitor)
+static void reap(pid_t child)
 {
-	while (janitor->pid > 0 && waitpid(janitor->pid, NULL, 0) < 0 &&
-	       errno == EINTR)
+	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
-	janitor->pid = 0;
 }
 
-/* Returns when PID 1, and with it everything inside, is dead. */
+static void await_death(int pidfd)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
+/* Returns when PID 1, and with it everything inside, is dead. Once. */
 static void end_init(struct janitor *janitor)
 {
-	if (janitor->pid <= 0)
+	pid_t pid = janitor->pid;
+
+	janitor->pid = 0;
+	if (pid <= 0)
 		return;
-	kill(janitor->pid, SIGKILL);
-	reap(janitor);
+	if (plan_in_namespaces(&janitor->shared->plan)) {
+		/* Its parent may have reaped it, and the number be another's.
+		 */
+		(void)syscall(SYS_pidfd_send_signal, janitor->pidfd, SIGKILL,
+			      NULL, 0);
+		await_death(janitor->pidfd);
+	} else {
+		kill(pid, SIGKILL);
+		reap(pid);
+	}
 }
 
 static void end_all(struct janitor *janitor)
@@ -355,6 +376,5 @@ _Noreturn void janitor_main(struct shared *shared,
 	}
 	end_all(&janitor);
 	stand_in(&janitor);
-	reap(&janitor);
 	_exit(0);
 }

@@ -15,7 +15,8 @@ pid_t namespaces_clone(uint64_t flags, int *pidfd)
 	struct clone_args args = {
 		.flags = flags | (pidfd ? CLONE_PIDFD : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = SIGCHLD,
+		/* A sibling has the caller's: clone(2). */
+		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 	};
 	long pid;
 

@@ -22,7 +22,7 @@
 
 /**
  * namespaces_clone() - as fork(2), the child in new namespaces
- * @flags: CLONE_NEW…
+ * @flags: CLONE_NEW…; with CLONE_PARENT it is the caller's sibling
  * @pidfd: set to a descriptor of the child, owned by the caller; or NULL
  * Return: the child's id, 0 in the child, or -errno.
  */
@@ -43,8 +43,8 @@ bool namespaces_refused(int error);
 int namespaces_enter(struct failure *failure);
 
 /**
- * namespaces_map() - write the id maps of a child's user namespace
- * Context: its parent.
+ * namespaces_map() - write the id maps of another process's user namespace
+ * Context: whoever cloned it.
  * Return: 0 or -errno, @failure filled.
  */
 int namespaces_map(const struct identity *id, pid_t pid,

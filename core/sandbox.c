@@ -166,7 +166,7 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	inherited_note(shared);
 	error = launch_janitor(out, failure);
 	if (error)
-		sandbox_reap(sandbox_close(out));
+		sandbox_end(out);
 	return error;
 }
 
@@ -314,49 +314,62 @@ static bool await_janitor(struct sandbox *sandbox)
 	return sandbox->removed;
 }
 
-/*
- * Ends what a janitor that was killed has left: it is our child now. Others of
- * our children, of a shell that has executed us, are not ours to end.
- */
-static void stand_in(const struct sandbox *sandbox)
+static void reap(pid_t child)
 {
-	const struct plan *plan = &sandbox->shared->plan;
-	pid_t init = sandbox->shared->init;
-
-	if (sandbox->pid <= 0)
-		return;
-	sandbox_reap(sandbox->pid);
-	if (plan->bwrap.program) {
-		(void)descendants_end();
-	} else if (plan_in_namespaces(plan) && init > 0 &&
-		   waitpid(init, NULL, WNOHANG) == 0) {
-		kill(init, SIGKILL);
-		/* Returns when everything inside is dead. */
-		sandbox_reap(init);
-	}
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
 }
 
-pid_t sandbox_close(struct sandbox *sandbox)
+/*
+ * Ends what a janitor that was killed has left. Others of our children, of a
+ * shell that has executed us, are not ours to end.
+ */
+static void stand_in(const struct sandbox *sandbox, struct leaving *leaving)
 {
-	pid_t janitor = sandbox->pid;
+	reap(leaving->janitor);
+	if (sandbox->shared->plan.bwrap.program)
+		(void)descendants_end();
+	else if (leaving->init > 0)
+		kill(leaving->init, SIGKILL);
+	/* Returns when everything inside is dead. */
+	reap(leaving->init);
+	*leaving = (struct leaving){ 0 };
+}
+
+struct leaving sandbox_close(struct sandbox *sandbox)
+{
+	struct leaving leaving = { 0 };
 
 	sandbox_finish(sandbox);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
-	if (sandbox->janitor >= 0) {
-		if (!await_janitor(sandbox))
-			stand_in(sandbox);
-		close(sandbox->janitor);
+	if (sandbox->pid > 0) {
+		bool removed = await_janitor(sandbox);
+
+		leaving.janitor = sandbox->pid;
+		if (plan_in_namespaces(&sandbox->shared->plan))
+			leaving.init = sandbox->shared->init;
+		if (!removed)
+			stand_in(sandbox, &leaving);
 	}
+	if (sandbox->janitor >= 0)
+		close(sandbox->janitor);
 	for (size_t i = 0; i < sandbox->listener_count; i++)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);
 	*sandbox = (struct sandbox)SANDBOX_NONE;
-	return janitor;
+	return leaving;
 }
 
-void sandbox_reap(pid_t janitor)
+void sandbox_reap(const struct leaving *leaving)
 {
-	while (janitor > 0 && waitpid(janitor, NULL, 0) < 0 && errno == EINTR)
-		;
+	reap(leaving->init);
+	reap(leaving->janitor);
+}
+
+void sandbox_end(struct sandbox *sandbox)
+{
+	const struct leaving leaving = sandbox_close(sandbox);
+
+	sandbox_reap(&leaving);
 }

@@ -130,15 +130,27 @@ int sandbox_read(struct sandbox *sandbox, struct message *message);
 void sandbox_finish(struct sandbox *sandbox);
 
 /**
+ * struct leaving - children that have nothing left to do but to end, which
+ * takes the kernel a good part of a short run; 0 for none
+ * @init: PID 1, alone
+ */
+struct leaving {
+	pid_t janitor;
+	pid_t init;
+};
+
+/**
  * sandbox_close() - end everything inside, wait until it is gone, and remove
  * what was made on the host
  *
- * Return: the janitor, for sandbox_reap(), or 0: it has nothing left to do but
- * to end, which takes the kernel a good part of a short run.
+ * Return: for sandbox_reap().
  */
-pid_t sandbox_close(struct sandbox *sandbox);
+struct leaving sandbox_close(struct sandbox *sandbox);
 
-/** sandbox_reap() - wait for the end of that janitor; 0 for none */
-void sandbox_reap(pid_t janitor);
+/** sandbox_reap() - wait until they have ended */
+void sandbox_reap(const struct leaving *leaving);
+
+/** sandbox_end() - both at once */
+void sandbox_end(struct sandbox *sandbox);
 
 #endif

@@ -69,16 +69,16 @@ void host_fork(void)
 	(void)prepare(&early, false, &early_failure);
 }
 
-/* Of the sandbox that was closed last; its end takes as long as a fork. */
-static pid_t leaving;
+/* Of the sandbox that was closed last; their end takes as long as a fork. */
+static struct leaving leaving;
 
 static void end(struct sandbox *sandbox)
 {
-	pid_t now = sandbox_close(sandbox);
+	struct leaving now = sandbox_close(sandbox);
 
-	if (!now)
+	if (!now.janitor)
 		return;
-	sandbox_reap(leaving);
+	sandbox_reap(&leaving);
 	leaving = now;
 }
 
@@ -86,7 +86,7 @@ void host_join(void)
 {
 	if (early.shared)
 		end(&early.sandbox);
-	sandbox_reap(leaving);
+	sandbox_reap(&leaving);
 }
 
 struct sandbox *api_sandbox(lua_State *L, int index)
@@ -197,7 +197,7 @@ static int prepare_bwrap(struct object *object, struct failure *failure)
 	struct identity id = object->shared->plan.id;
 	int error;
 
-	sandbox_reap(sandbox_close(&object->sandbox));
+	sandbox_end(&object->sandbox);
 	shared_free(object->shared);
 	error = share(object, true, failure);
 	if (error)

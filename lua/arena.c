@@ -143,3 +143,10 @@ void *arena_alloc(void *unused, void *block, size_t old_size, size_t new_size)
 		return block;
 	return move(block, old_size, new_size);
 }
+
+void arena_leave(void)
+{
+	if (arena.end)
+		(void)munmap(arena.end - PIECE, PIECE);
+	arena.at = arena.ready = arena.end = NULL;
+}

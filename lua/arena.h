@@ -17,4 +17,7 @@
  */
 void *arena_alloc(void *unused, void *block, size_t old_size, size_t new_size);
 
+/** arena_leave() - give it up; what is in it is not to be touched any more */
+void arena_leave(void);
+
 #endif

@@ -244,6 +244,8 @@ int program_main(int argc, char **argv)
 	} else {
 		status = (int)lua_tointeger(L, -1);
 	}
+	/* Nothing runs any more; the kernel takes it apart while others end. */
+	arena_leave();
 	host_join();
 	return status;
 }
