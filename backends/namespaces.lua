@@ -157,6 +157,21 @@ end
 
 namespaces.listen = listen_of
 
+-- What is made inside for the network.
+local function network_of(profile, rules, plan)
+  local message
+  plan.listen, message = listen_of(profile)
+  if not plan.listen then return message end
+  if profile.network.transparent then
+    local transparent = require "srt.transparent"
+    transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
+  end
+  -- By it the host process asks whose connection it is (srt.c.process).
+  if plan.listen[1] then
+    plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
+  end
+end
+
 -- Where this program can be read inside, its path is told as well.
 function namespaces.environment(profile, rules, ctx, plan)
   local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
@@ -176,6 +191,7 @@ end
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
 --- brief: boolean? masks of files as strings, binary: string? this program,
+--- network: fun(plan: table)? told as soon as plan.listen and plan.redirect are there,
 --- ready: (fun(key: string): boolean)? is a seccomp program built in?,
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
@@ -200,6 +216,9 @@ function namespaces.compile(profile, rules, ctx)
   end
   local watch, unwatched = require("srt.watching").of(profile)
   if unwatched then return nil, unwatched end
+  local message = network_of(profile, rules, plan)
+  if message then return nil, message end
+  if ctx.network then ctx.network(plan) end
   mounts_of(rules, plan, ctx.brief)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -213,17 +232,6 @@ function namespaces.compile(profile, rules, ctx)
   -- Landlock before ABI 2 breaks renames, and under it nothing can be mounted.
   plan.landlock = ctx.features.landlock >= 2 and not profile.nested
   plan.scopeSignals = ctx.features.landlock >= 6
-  local message
-  plan.listen, message = listen_of(profile)
-  if not plan.listen then return nil, message end
-  if profile.network.transparent then
-    local transparent = require "srt.transparent"
-    transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
-  end
-  -- By it the host process asks whose connection it is (srt.c.process).
-  if plan.listen[1] then
-    plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }
-  end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.closeProc,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
     learns = watch and watch.learns or nil }

@@ -45,7 +45,7 @@ static int set_up(const struct plan *plan, int control, int setup,
 {
 	int error = setup_await(control, MESSAGE_GO, NULL, failure);
 
-	setup_close(plan, (const int[]){ control, setup }, 2);
+	setup_close(plan, (const int[]){ control, setup }, 2, NULL);
 	if (!error)
 		error = setup_await(setup, MESSAGE_GO, NULL, failure);
 	if (!error)

@@ -210,7 +210,9 @@ int bwrap_masks(const struct plan *plan, struct failure *failure)
 	if (!mkdir(plan->bwrap.masks, 0700))
 		dir = open(plan->bwrap.masks,
 			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	error = dir < 0 ? -errno : mounts_fill(dir, plan);
+	error = dir < 0 ? -errno : mounts_fill_first(dir, plan);
+	if (!error)
+		error = mounts_fill(dir, plan);
 	return error ? failure_set(failure, -error,
 				   "cannot make the covers of denied reads "
 				   "in %s",

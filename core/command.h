@@ -36,6 +36,7 @@ struct command {
  * struct confinement - what a command is put under, and PID 1 works with
  * @ruleset: Landlock ruleset, or -1
  * @masks: where the masks are, or -1 (core/remount.h)
+ * @unused: closed once the command is there, since that may take a while; or -1
  * @state: the state file, held until nothing else lives inside; or -1
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
@@ -51,6 +52,7 @@ struct confinement {
 	struct sock_fprog filter;
 	int ruleset;
 	int masks;
+	int unused;
 	int state;
 	int led;
 	int janitor;

@@ -335,6 +335,8 @@ static int begin(struct init *init, const struct confinement *confinement)
 	/* The agent has it. */
 	if (init->watch >= 0 && init->command.listener < 0)
 		close(init->watch);
+	if (confinement->unused >= 0)
+		close(confinement->unused);
 	return error ? error : release(init, confinement->plan);
 }
 

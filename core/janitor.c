@@ -80,6 +80,7 @@ struct janitor {
 	int child; /* socket to PID 1 */
 	pid_t pid; /* PID 1 or bubblewrap; 0 where there is none to end */
 	int pidfd; /* of it */
+	int masks;
 	struct bwrap bwrap;
 	struct holdings held;
 	bool closed; /* the host lives, and has told us to end */
@@ -218,14 +219,16 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	owned_fd int masks = -1;
+	/* An unused one takes the kernel a while: nobody waits for that. */
+	owned_fd int made = janitor->masks;
+	int masks = made >= 0 && mounts_masks_needed(plan) ? made : -1;
 	int error;
 
 	error = holdings_make(plan, &janitor->held, failure);
 	if (!error && plan->bwrap.program)
 		error = await_bwrap(janitor, failure);
-	else if (!error && plan->id.root_caller && !plan->bare)
-		error = mounts_masks(plan, &masks, failure);
+	else if (!error && masks >= 0)
+		error = mounts_masks(plan, masks, failure);
 	return error ? error : setup_tell(janitor->child, MESSAGE_GO, masks);
 }
 
@@ -341,12 +344,15 @@ static void stand_in(struct janitor *janitor)
 static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 		 struct failure *failure)
 {
+	const struct plan *plan = &janitor->shared->plan;
 	int error = build(janitor, sockets, failure);
 
 	leave(janitor);
-	processors_restore(&janitor->shared->processors);
+	if (!error && plan_in_namespaces(plan) && plan->id.root_caller)
+		error = mounts_masks_begin(plan, &janitor->masks, failure);
 	if (!error && !await_order(janitor, MESSAGE_GO))
 		error = -ECANCELED;
+	processors_restore(&janitor->shared->processors);
 	return error ? error : prepare(janitor, failure);
 }
 
@@ -358,6 +364,7 @@ _Noreturn void janitor_main(struct shared *shared,
 		.host = sockets->host,
 		.child = sockets->child,
 		.pidfd = -1,
+		.masks = -1,
 		.bwrap = { .info = -1, .errors = -1, .init = -1 },
 	};
 	struct message message = { .kind = MESSAGE_FAILED };

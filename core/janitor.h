@@ -19,6 +19,8 @@
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_MAPS
+ * @network: of the plan, @listen and @redirect are complete, but for what the
+ *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
  * @processors: janitor's and PID 1's; complete before the fork
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched
@@ -28,6 +30,7 @@ struct shared {
 	struct caller caller;
 	const char *inherited[INHERITED_COUNT];
 	pid_t init;
+	bool network;
 	struct processors processors;
 	size_t size;
 	size_t used;

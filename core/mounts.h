@@ -7,24 +7,36 @@
 #include "core/util.h"
 
 /**
- * mounts_masks() - make the file system of masks, detached
+ * mounts_masks_begin() - make the file system of masks, detached
  *
- * It holds an unreadable empty file and directory, a tree for each scaffold,
- * and the plan's own files. Masks of a root caller belong to an id that its
- * user namespace does not map, so CAP_DAC_OVERRIDE does not open them;
- * therefore it is called in the host process for root callers, in the child for
- * the others.
- * @out: mount descriptor owned by the caller; -1 where no step needs a mask
+ * It holds an unreadable empty file and directory so far, what nearly every
+ * plan needs. Masks of a root caller belong to an id that its user namespace
+ * does not map, so CAP_DAC_OVERRIDE does not open them; therefore it is called
+ * in the janitor for root callers, in the child for the others.
+ * @plan: of it, only the identity is read
+ * @out: mount descriptor owned by the caller
  * Return: 0 or -errno, @failure filled.
  */
-int mounts_masks(const struct plan *plan, int *out, struct failure *failure);
+int mounts_masks_begin(const struct plan *plan, int *out,
+		       struct failure *failure);
+
+/** mounts_masks_needed() - does a step take one of them, or a file of ours? */
+bool mounts_masks_needed(const struct plan *plan);
 
 /**
- * mounts_fill() - make what mounts_masks() holds in a folder
+ * mounts_masks() - add a tree for each scaffold, and the plan's own files
+ * @masks: of mounts_masks_begin()
+ * Return: 0 or -errno, @failure filled.
+ */
+int mounts_masks(const struct plan *plan, int masks, struct failure *failure);
+
+/**
+ * mounts_fill_first(), mounts_fill() - make what they hold in a folder
  * Context: umask 0.
- * @dir: borrowed; an empty folder of the caller
+ * @dir: borrowed; at first an empty folder of the caller
  * Return: 0 or -errno.
  */
+int mounts_fill_first(int dir, const struct plan *plan);
 int mounts_fill(int dir, const struct plan *plan);
 
 #define MOUNTS_COVER_SIZE 32

@@ -215,42 +215,65 @@ static int mask_step(int masks, const struct plan *plan, size_t index)
 	return mask_file(masks, name, step->content, plan);
 }
 
-int mounts_fill(int masks, const struct plan *plan)
+int mounts_fill_first(int masks, const struct plan *plan)
 {
 	int error = mask_make(masks, "file", false, 0, plan);
 
-	if (!error)
-		error = mask_make(masks, "dir", true, 0, plan);
+	return error ? error : mask_make(masks, "dir", true, 0, plan);
+}
+
+int mounts_fill(int masks, const struct plan *plan)
+{
+	int error = 0;
+
 	for (size_t i = 0; !error && i < plan->step_count; i++)
 		error = mask_step(masks, plan, i);
 	return error ? error : mounts_own_files(masks, plan);
 }
 
-int mounts_masks(const struct plan *plan, int *out, struct failure *failure)
+/* Has @make do it, with exactly the modes that it asks for. */
+static int fill(int masks, const struct plan *plan,
+		int (*make)(int masks, const struct plan *plan),
+		struct failure *failure)
+{
+	mode_t umask_before = umask(0);
+	int error = make(masks, plan);
+
+	umask(umask_before);
+	return error ? failure_set(failure, -error,
+				   "cannot make the covers of denied reads")
+		     : 0;
+}
+
+int mounts_masks_begin(const struct plan *plan, int *out,
+		       struct failure *failure)
 {
 	static const char *const options[] = { "mode", "0755", NULL };
-	owned_fd int masks = -1;
-	bool needed = plan->file_count > 0;
-	mode_t umask_before;
+	owned_fd int masks = mounts_filesystem(
+		"tmpfs", MOUNTS_SAFE | MOUNT_ATTR_NOEXEC, options);
 	int error;
 
 	*out = -1;
-	for (size_t i = 0; i < plan->step_count; i++)
-		needed |= plan->steps[i].kind != MOUNT_BIND;
-	if (!needed)
-		return 0;
-	masks = mounts_filesystem("tmpfs", MOUNTS_SAFE | MOUNT_ATTR_NOEXEC,
-				  options);
 	if (masks < 0)
 		return failure_set(failure, -masks,
 				   "cannot make the file system that covers "
 				   "denied reads");
-	umask_before = umask(0);
-	error = mounts_fill(masks, plan);
-	umask(umask_before);
-	if (error)
-		return failure_set(failure, -error,
-				   "cannot make the covers of denied reads");
-	*out = steal_fd(&masks);
-	return 0;
+	error = fill(masks, plan, mounts_fill_first, failure);
+	if (!error)
+		*out = steal_fd(&masks);
+	return error;
+}
+
+bool mounts_masks_needed(const struct plan *plan)
+{
+	bool needed = plan->file_count > 0;
+
+	for (size_t i = 0; !needed && i < plan->step_count; i++)
+		needed = plan->steps[i].kind != MOUNT_BIND;
+	return needed;
+}
+
+int mounts_masks(const struct plan *plan, int masks, struct failure *failure)
+{
+	return fill(masks, plan, mounts_fill, failure);
 }

@@ -198,6 +198,12 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 	return error;
 }
 
+void sandbox_network(struct sandbox *sandbox)
+{
+	sandbox->shared->network = true;
+	sandbox_order(sandbox, MESSAGE_NETWORK);
+}
+
 void sandbox_release(struct sandbox *sandbox)
 {
 	sandbox_order(sandbox, MESSAGE_RELEASE);

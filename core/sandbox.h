@@ -73,6 +73,14 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 
 /**
+ * sandbox_network() - have a prepared sandbox make what listens inside, before
+ * the rest of the plan is there; what fails is told by sandbox_await()
+ *
+ * Context: of the plan, what @network of struct shared says is complete.
+ */
+void sandbox_network(struct sandbox *sandbox);
+
+/**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan
  *
  * It goes on by itself until the command could begin.

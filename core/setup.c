@@ -36,6 +36,7 @@ struct confinement setup_first(const struct shared *shared)
 		.caller = &shared->caller,
 		.ruleset = -1,
 		.masks = -1,
+		.unused = -1,
 		.state = -1,
 		.led = LED_NOT,
 		.handover = HANDOVER_NONE,
@@ -56,12 +57,16 @@ _Noreturn void setup_fail(int control, int error, const struct failure *failure)
 	_exit(1);
 }
 
-void setup_close(const struct plan *plan, const int *own, size_t count)
+void setup_close(const struct plan *plan, const int *own, size_t count,
+		 const int *listeners)
 {
-	int keep[64];
+	int keep[64 + PLAN_LISTEN_MAX];
 
 	memcpy(keep, own, count * sizeof(*own));
-	for (size_t i = 0; i < plan->keep_count && count < 64; i++)
+	for (size_t i = 0; listeners && i < plan->listen_count; i++)
+		keep[count++] = listeners[i];
+	for (size_t i = 0; i < plan->keep_count && count < ARRAY_SIZE(keep);
+	     i++)
 		keep[count++] = plan->keep_fds[i];
 	sys_close_all_but(3, keep, count);
 }
@@ -75,8 +80,8 @@ int setup_tell(int to, enum message_kind kind, int fd)
 	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
 }
 
-int setup_await(int from, enum message_kind kind, int *fd,
-		struct failure *failure)
+/* @fd: as of setup_await() */
+static enum message_kind hear(int from, int *fd)
 {
 	struct message message;
 	size_t count = fd ? 1 : 0;
@@ -87,14 +92,20 @@ int setup_await(int from, enum message_kind kind, int *fd,
 	if (sys_receive(from, &message, sizeof(message), fd,
 			fd ? &count : NULL) != sizeof(message))
 		_exit(1);
-	return message.kind == kind
+	return message.kind;
+}
+
+int setup_await(int from, enum message_kind kind, int *fd,
+		struct failure *failure)
+{
+	return hear(from, fd) == kind
 		       ? 0
 		       : failure_set(failure, EPROTO, "unexpected message");
 }
 
-/* What programs need that ignore proxies. */
-static int redirect(const struct redirect *redirect, int *led,
-		    struct failure *failure)
+/* What programs need that ignore proxies. @led: as of struct confinement */
+static int redirect_first(const struct redirect *redirect, int *led,
+			  struct failure *failure)
 {
 	int error;
 
@@ -105,12 +116,22 @@ static int redirect(const struct redirect *redirect, int *led,
 		return failure_set(failure, -error,
 				   "cannot give the sandbox addresses");
 	error = redirect->eager ? redirect_lead(redirect) : redirect_probe();
-	if (!error && !redirect->eager)
+	if (error || redirect->eager)
+		*led = error;
+	return 0;
+}
+
+/* Who leads where the kernel can't. */
+static int redirect_else(const struct redirect *redirect, int *led,
+			 struct failure *failure)
+{
+	if (*led >= 0)
 		return 0;
-	*led = error && agent_is_told(&redirect->notified) && redirect->origins
-		       ? LED_BY_AGENT
-		       : error;
-	if (*led >= 0 || !redirect->needed)
+	if (agent_is_told(&redirect->notified) && redirect->origins) {
+		*led = LED_BY_AGENT;
+		return 0;
+	}
+	if (!redirect->needed)
 		return 0;
 	return failure_set(failure, -*led,
 			   "network.transparent can't be held: the kernel "
@@ -155,15 +176,50 @@ int setup_hold(const struct plan *plan, int *state, struct failure *failure)
 }
 
 /* @view: for whoever asks about opens, owned by the caller; or left as it is */
-static int build_root(struct mounts *mounts, const struct plan *plan,
-		      int *masks, int *view, struct failure *failure)
+static int build_root(struct mounts *mounts, const struct plan *plan, int masks,
+		      int *view, struct failure *failure)
 {
-	int error =
-		plan->id.root_caller ? 0 : mounts_masks(plan, masks, failure);
+	bool needed = mounts_masks_needed(plan);
+	int error = needed && !plan->id.root_caller
+			    ? mounts_masks(plan, masks, failure)
+			    : 0;
 
 	if (!error && plan->watch.asks)
 		*view = mounts_view(mounts);
-	return error ? error : mounts_apply(mounts, plan, *masks, failure);
+	return error ? error
+		     : mounts_apply(mounts, plan, needed ? masks : -1, failure);
+}
+
+static int make_network(const struct plan *plan,
+			struct confinement *confinement,
+			struct failure *failure)
+{
+	int error =
+		redirect_first(&plan->redirect, &confinement->led, failure);
+
+	return error ? error
+		     : handover_listen(&confinement->handover, plan, NULL,
+				       failure);
+}
+
+/* The plan is complete then, and its network there: first, where we are told
+ * of that first. */
+static int await_plan(const struct plan *plan, int control,
+		      struct confinement *confinement, struct failure *failure)
+{
+	enum message_kind kind = hear(control, NULL);
+	bool first = kind == MESSAGE_NETWORK;
+	int error = first ? make_network(plan, confinement, failure) : 0;
+
+	if (!error && first)
+		kind = hear(control, NULL);
+	if (!error && kind != MESSAGE_GO)
+		error = failure_set(failure, EPROTO, "unexpected message");
+	if (!error && !first)
+		error = make_network(plan, confinement, failure);
+	return error ? error
+		     : redirect_else(&plan->redirect, &confinement->led,
+				     failure);
 }
 
 static int set_up(const struct shared *shared, int control, int setup,
@@ -172,7 +228,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	const struct plan *plan = &shared->plan;
 	struct mounts mounts = { -1, -1, -1, 0 };
 	struct handover *handover = &confinement->handover;
-	owned_fd int masks = -1;
+	int *masks = &confinement->unused;
 	bool made = plan->bwrap.program;
 	int error = made ? 0 : namespaces_enter(failure);
 
@@ -184,26 +240,27 @@ static int set_up(const struct shared *shared, int control, int setup,
 	}
 	if (caps_bound(plan->id.caps))
 		return failure_set(failure, errno, "cannot drop capabilities");
+	if (!made && !plan->id.root_caller)
+		error = mounts_masks_begin(plan, masks, failure);
+	if (!error)
+		error = await_plan(plan, control, confinement, failure);
 	processors_restore(&shared->processors);
-	/* The plan is complete from here on. */
-	error = setup_await(control, MESSAGE_GO, NULL, failure);
+	if (error)
+		return error;
 	setup_close(plan,
 		    (const int[]){ control, setup, mounts.old_root,
-				   mounts.new_root,
+				   mounts.new_root, *masks,
 				   made ? plan->bwrap.state : -1 },
-		    5);
-	if (!error && !made)
+		    6, handover->listeners);
+	if (!made)
 		error = setup_hold(plan, &confinement->state, failure);
 	if (!error)
-		error = redirect(&plan->redirect, &confinement->led, failure);
-	if (!error)
-		error = handover_listen(handover, plan, NULL, failure);
-	if (!error)
-		error = setup_await(setup, MESSAGE_GO, &masks, failure);
+		error = setup_await(setup, MESSAGE_GO,
+				    *masks < 0 ? masks : NULL, failure);
 	if (!error && made)
 		error = bwrap_root(plan, &mounts.masks, failure);
 	else if (!error)
-		error = build_root(&mounts, plan, &masks, &handover->view,
+		error = build_root(&mounts, plan, *masks, &handover->view,
 				   failure);
 	if (!error)
 		error = setup_enter(plan, failure);

@@ -55,8 +55,10 @@ _Noreturn void setup_fail(int control, int error,
  * setup_close() - close what the host process has open and the command does not
  * get
  * @own: what stays open for us; some may be -1
+ * @listeners: likewise, of the plan's points; NULL for none
  */
-void setup_close(const struct plan *plan, const int *own, size_t count);
+void setup_close(const struct plan *plan, const int *own, size_t count,
+		 const int *listeners);
 
 /**
  * setup_tell() - tell PID 1 or the janitor something that it waits for

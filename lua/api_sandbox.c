@@ -219,6 +219,17 @@ static int push_started(lua_State *L, int error, const struct failure *failure)
 	return 1;
 }
 
+/* sandbox:network(plan): of the plan to come, network and redirect */
+static int sandbox_lua_network(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	plan_read_network(L, 2, object->shared);
+	sandbox_network(&object->sandbox);
+	return 0;
+}
+
 /* sandbox:start(plan) -> true | nil, message */
 static int sandbox_lua_start(lua_State *L)
 {
@@ -456,6 +467,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
+		{ "network", sandbox_lua_network },
 		{ "release", sandbox_lua_release },
 		{ "await", sandbox_lua_await },
 		{ "listeners", sandbox_lua_listeners },

@@ -339,7 +339,17 @@ static void read_redirect(struct plan_reader *r, int index,
 	redirect->needed = flag_at(r, index, "needed");
 	redirect->v4 = text_field(r, index, "v4", true);
 	redirect->v6 = text_field(r, index, "v6", true);
-	read_notified(r, index, &redirect->notified);
+}
+
+static void read_network(struct plan_reader *r, int index, struct plan *plan)
+{
+	plan->listen = list_field(r, index, "listen", read_listen,
+				  sizeof(*plan->listen), &plan->listen_count);
+	if (plan->listen_count > PLAN_LISTEN_MAX)
+		luaL_error(r->L, "plan.listen: too many ports");
+	if (lua_getfield(r->L, index, "redirect") != LUA_TNIL)
+		read_redirect(r, lua_gettop(r->L), &plan->redirect);
+	lua_pop(r->L, 1);
 }
 
 static void read_watch(struct plan_reader *r, int index,
@@ -374,6 +384,13 @@ static void read_bwrap(struct plan_reader *r, int index,
 static void read_fd(struct plan_reader *r, int index, void *out)
 {
 	*(int *)out = (int)luaL_checkinteger(r->L, index);
+}
+
+void plan_read_network(lua_State *L, int index, struct shared *shared)
+{
+	struct plan_reader reader = { .L = L, .shared = shared };
+
+	read_network(&reader, index, &shared->plan);
 }
 
 void plan_read(lua_State *L, int index, struct shared *shared)
@@ -422,15 +439,13 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 		read_watch(r, lua_gettop(L), &plan->watch);
 	lua_pop(L, 1);
 	read_notified(r, index, &plan->notified);
-	plan->listen = list_field(r, index, "listen", read_listen,
-				  sizeof(*plan->listen), &plan->listen_count);
-	if (plan->listen_count > PLAN_LISTEN_MAX)
-		luaL_error(L, "plan.listen: too many ports");
+	if (!shared->network)
+		read_network(r, index, plan);
 	plan->publish =
 		list_field(r, index, "publish", read_publish,
 			   sizeof(*plan->publish), &plan->publish_count);
 	if (lua_getfield(L, index, "redirect") != LUA_TNIL)
-		read_redirect(r, lua_gettop(L), &plan->redirect);
+		read_notified(r, lua_gettop(L), &plan->redirect.notified);
 	lua_pop(L, 1);
 	if (lua_getfield(L, index, "bwrap") != LUA_TNIL)
 		read_bwrap(r, lua_gettop(L), &plan->bwrap);

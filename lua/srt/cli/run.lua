@@ -176,7 +176,8 @@ end
 
 -- By one backend: the status; or nil and why namespaces can't be had.
 local function attempt(ctx, options, sandbox, loaded, name, why)
-  local plan, message = require("srt.planning").plan(options, loaded, name, sandbox:identity())
+  local plan, message = require("srt.planning").plan(options, loaded, name, sandbox:identity(),
+    function(begun) sandbox:network(begun) end)
   if not plan then return fail(ctx, message, loaded) end
   loaded.took = sys.clock() - loaded.begun
   tell(ctx, require("srt.backend").told(plan, why), "warning: ")
