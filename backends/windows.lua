@@ -108,7 +108,7 @@ local function environment_of(profile, listen, ca)
     end
   end
   for _, row in ipairs(environment.VARIABLES) do
-    for _, name in ipairs(row.own and {} or row.names) do drop(name) end
+    for i = 2, #row do drop(row[i]) end
   end
   for _, name in ipairs(profile.env.unset or {}) do drop(name) end
   for _, name in ipairs(secrets.variables(profile.credentials)) do

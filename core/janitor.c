@@ -341,6 +341,22 @@ static void stand_in(struct janitor *janitor)
 	execv("/proc/self/exe", arguments);
 }
 
+/* For the host process, which has enough to do. The kernel takes a while. */
+static void read_mounts(struct shared *shared)
+{
+	owned_fd int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	size_t size = 0;
+	ssize_t more = 1;
+
+	while (fd >= 0 && more > 0 && size < sizeof(shared->mounts)) {
+		more = read(fd, shared->mounts + size,
+			    sizeof(shared->mounts) - size);
+		size += more > 0 ? (size_t)more : 0;
+	}
+	if (fd >= 0 && more == 0)
+		shared->mounts_size = size;
+}
+
 static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 		 struct failure *failure)
 {
@@ -348,6 +364,8 @@ static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 	int error = build(janitor, sockets, failure);
 
 	leave(janitor);
+	if (!error && plan_in_namespaces(plan))
+		read_mounts(janitor->shared);
 	if (!error && plan_in_namespaces(plan) && plan->id.root_caller)
 		error = mounts_masks_begin(plan, &janitor->masks, failure);
 	if (!error && !await_order(janitor, MESSAGE_GO))

@@ -8,6 +8,7 @@
 #include "core/processors.h"
 
 #define INHERITED_COUNT 3
+#define SHARED_MOUNTS (16 << 10)
 
 /**
  * struct shared - memory that the host process, the janitor and PID 1 share
@@ -22,6 +23,8 @@
  * @network: of the plan, @listen and @redirect are complete, but for what the
  *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
  * @processors: janitor's and PID 1's; complete before the fork
+ * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor reads
+ *	meanwhile; bytes, 0 where it has not, or there is no room
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched
  */
@@ -32,6 +35,8 @@ struct shared {
 	pid_t init;
 	bool network;
 	struct processors processors;
+	_Atomic(size_t) mounts_size;
+	char mounts[SHARED_MOUNTS];
 	size_t size;
 	size_t used;
 	size_t ready;

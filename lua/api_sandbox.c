@@ -219,6 +219,19 @@ static int push_started(lua_State *L, int error, const struct failure *failure)
 	return 1;
 }
 
+/* sandbox:mounts() -> what /proc/self/mountinfo says, if it was read already */
+static int sandbox_lua_mounts(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	const struct shared *shared = object->shared;
+	size_t size = shared->mounts_size;
+
+	if (!size)
+		return 0;
+	lua_pushlstring(L, shared->mounts, size);
+	return 1;
+}
+
 /* sandbox:network(plan): of the plan to come, network and redirect */
 static int sandbox_lua_network(lua_State *L)
 {
@@ -467,6 +480,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
+		{ "mounts", sandbox_lua_mounts },
 		{ "network", sandbox_lua_network },
 		{ "release", sandbox_lua_release },
 		{ "await", sandbox_lua_await },

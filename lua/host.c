@@ -123,25 +123,73 @@ static const luaL_Reg common_modules[] = {
 	{ NULL, NULL },
 };
 
-static void preload(lua_State *L, const luaL_Reg *modules)
+/* Opened when first asked for: a usual run takes one of them. */
+static const luaL_Reg rare_libraries[] = {
+	{ LUA_COLIBNAME, luaopen_coroutine },
+	{ LUA_DBLIBNAME, luaopen_debug },
+	{ LUA_IOLIBNAME, luaopen_io },
+	{ LUA_MATHLIBNAME, luaopen_math },
+	{ LUA_OSLIBNAME, luaopen_os },
+	{ LUA_UTF8LIBNAME, luaopen_utf8 },
+	{ NULL, NULL },
+};
+
+/* __index(globals, name) -> that library */
+static int open_rare(lua_State *L)
 {
-	luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
-	luaL_setfuncs(L, modules, 0);
-	lua_pop(L, 1);
+	const char *name = lua_tostring(L, 2);
+
+	for (const luaL_Reg *l = rare_libraries; name && l->name; l++)
+		if (!strcmp(l->name, name)) {
+			luaL_requiref(L, l->name, l->func, 1);
+			return 1;
+		}
+	return 0;
 }
 
-/* Only embedded modules: nothing of the user's package path is ours to run. */
+static void open_libraries(lua_State *L)
+{
+	luaL_requiref(L, LUA_LOADLIBNAME, luaopen_package, 1);
+	luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
+	luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
+	luaL_requiref(L, LUA_GNAME, luaopen_base, 1); /* ... globals */
+	lua_createtable(L, 0, 1);
+	lua_pushcfunction(L, open_rare);
+	lua_setfield(L, -2, "__index");
+	lua_setmetatable(L, -2);
+	lua_pop(L, 4);
+}
+
+static lua_CFunction find_module(const luaL_Reg *modules, const char *name)
+{
+	while (modules->name && strcmp(modules->name, name) != 0)
+		modules++;
+	return modules->func;
+}
+
+/* searcher(name) -> loader of what is ours: written in C, or embedded */
+static int search(lua_State *L)
+{
+	const char *name = luaL_checkstring(L, 1);
+	lua_CFunction open = find_module(common_modules, name);
+
+	if (!open)
+		open = find_module(host_modules, name);
+	if (!open)
+		return search_embedded(L);
+	lua_pushcfunction(L, open);
+	return 1;
+}
+
+/* Nothing of the user's package path is ours to run. */
 static void set_searchers(lua_State *L)
 {
-	lua_getglobal(L, "package");	  /* package */
-	lua_getfield(L, -1, "searchers"); /* package searchers */
-	lua_createtable(L, 2, 0);	  /* package searchers new */
-	lua_rawgeti(L, -2, 1);		  /* ... preload searcher */
+	lua_getglobal(L, LUA_LOADLIBNAME);
+	lua_createtable(L, 1, 0);
+	lua_pushcfunction(L, search);
 	lua_rawseti(L, -2, 1);
-	lua_pushcfunction(L, search_embedded);
-	lua_rawseti(L, -2, 2);
-	lua_setfield(L, -3, "searchers");
-	lua_pop(L, 2);
+	lua_setfield(L, -2, "searchers");
+	lua_pop(L, 1);
 }
 
 /* Runs protected: main(argc, argv) -> exit status */
@@ -152,9 +200,7 @@ static int run_main(lua_State *L)
 
 	/* What start-up allocates stays: collecting it would find nothing. */
 	lua_gc(L, LUA_GCSTOP);
-	luaL_openlibs(L);
-	preload(L, common_modules);
-	preload(L, host_modules);
+	open_libraries(L);
 	set_searchers(L);
 	lua_getglobal(L, "require");
 	lua_pushliteral(L, "srt.cli.main");

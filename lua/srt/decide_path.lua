@@ -161,8 +161,8 @@ local function add_masked(rules, entry)
 end
 
 -- Mounts of kernel file systems elsewhere in the tree.
-local function add_mounts(rules)
-  rules.mountText = mountinfo.text()
+local function add_mounts(rules, text)
+  rules.mountText = text or mountinfo.text()
   for _, mount in ipairs(mountinfo.special(rules.mountText)) do
     local kind, path = mount.kind, mount.point
     local st = not decide.own(path) and not OWN[path] and sys.stat(path)
@@ -176,7 +176,8 @@ end
 
 --- Builds the decisions of a profile's filesystem lists, against the tree as it is.
 ---@param profile table
----@param ctx {cwd: string, base: string?, home: string?, tempDir: string?} base: cwd of the session that it is run in
+---@param ctx {cwd: string, base: string?, home: string?, tempDir: string?, mounts: (fun(): string?)?} base: cwd of the
+--- session that it is run in; mounts: what srt.mountinfo would read, if somebody has
 ---@return table rules
 function decide.compile(profile, ctx)
   local lists = profile.filesystem
@@ -197,7 +198,7 @@ function decide.compile(profile, ctx)
   add_denies(rules, "finalRead", lists.hidden or {})
   for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
-  if not paths.drives then add_mounts(rules) end
+  if not paths.drives then add_mounts(rules, ctx.mounts and ctx.mounts()) end
   if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end

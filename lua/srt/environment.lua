@@ -4,6 +4,8 @@
 -- Nothing here is secret, but for the token of a proxy that others reach too (ctx.token). What stands in files of the
 -- user's (npm, git, cargo) and names another proxy is overridden, since that one can't be reached from inside.
 
+local sys = require "srt.c.sys"
+
 local environment = {}
 
 environment.USER = "srt" -- whom the proxy takes its token from
@@ -23,8 +25,6 @@ local function never() return nil end
 
 -- The bundle of the run where there is one, else what the caller has.
 local function bundle(way, own) return way.bundle or own end
-
-local function both(name) return { name, name:lower() } end
 
 -- Behind the caller's own, where the last one counts.
 local function appended(own, more)
@@ -76,65 +76,67 @@ end
 ---@field bundle string|nil PEM file of whom to trust, where TLS is terminated
 ---@field store string|nil the same for Java
 
--- names; value(way, the caller's) or nil for none; why. Those with own = true build on the caller's value, all others
--- are taken out where they are not set.
+-- {value(way, the caller's) or nil for none, names …}. These are taken out where they are not set.
 environment.VARIABLES = {
-  { names = both("HTTP_PROXY"), value = url,
-    why = "nearly all; curl, Ruby and PHP read the lower case only, some Java and Go programs the upper" },
-  { names = both("HTTPS_PROXY"), value = url, why = "the same tools for https, by CONNECT" },
-  { names = both("ALL_PROXY"), value = url,
-    why = "curl, aria2, httpx; http, since httpx without socksio fails at start with socks5h" },
-  { names = both("WS_PROXY"), value = url, why = "WebSocket clients; CONNECT serves them" },
-  { names = both("WSS_PROXY"), value = url, why = "the same with TLS" },
-  { names = both("GRPC_PROXY"), value = url, why = "gRPC in C and its wrappers, grpc-js" },
-  { names = both("FTP_PROXY"), value = socks, why = "curl; FTP needs SOCKS, its data has ports of its own" },
-  { names = both("SOCKS_PROXY"), value = socks, why = "a few tools that read nothing else" },
-  { names = { "RSYNC_PROXY" }, value = function(way) return way.login .. way.host .. ":" .. way.port end,
-    why = "rsync:// by CONNECT; it takes no URL" },
-  { names = both("NO_PROXY"), value = no_proxy,
-    why = "servers inside are reached directly; private ranges are not listed, for they have no route of their own" },
-  { names = both("NO_GRPC_PROXY"), value = no_proxy, why = "gRPC asks this one first" },
-  { names = { "NODE_USE_ENV_PROXY" }, value = on, why = "fetch and http of Node 22.21 and 24.5 on" },
-  { names = { "npm_config_proxy", "npm_config_https_proxy" }, value = url,
-    why = "npm, pnpm, yarn 1: wins over .npmrc" },
-  { names = { "npm_config_noproxy" }, value = no_proxy, why = "the same for what is reached directly" },
-  { names = { "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" }, value = url,
-    why = "yarn from 2 on reads no other; it has no name for hosts to reach directly and refuses unknown ones" },
-  { names = { "GLOBAL_AGENT_HTTP_PROXY" }, value = url, why = "Node programs on global-agent" },
-  { names = { "GLOBAL_AGENT_NO_PROXY" }, value = no_proxy, why = "the same" },
-  { names = { "ELECTRON_GET_USE_PROXY" }, value = on, why = "Electron's install script then asks global-agent" },
-  { names = { "PIP_PROXY" }, value = never, why = "with it pip would ask the proxy for servers inside, too" },
-  { names = { "CARGO_HTTP_PROXY" }, value = url, why = "wins over http.proxy in cargo's files" },
-  { names = { "DOCKER_HTTP_PROXY", "DOCKER_HTTPS_PROXY" }, value = url, why = "wrappers of docker, rootless docker" },
-  { names = { "CLOUDSDK_PROXY_TYPE" }, value = function() return "http" end, why = "gcloud" },
-  { names = { "CLOUDSDK_PROXY_ADDRESS" }, value = function(way) return way.host end, why = "gcloud" },
-  { names = { "CLOUDSDK_PROXY_PORT" }, value = function(way) return tostring(way.port) end, why = "gcloud" },
-  { names = { "CLOUDSDK_PROXY_USERNAME" }, value = function(way) return way.token and environment.USER end,
-    why = "the caller's proxy's" },
-  { names = { "CLOUDSDK_PROXY_PASSWORD" }, value = function(way) return way.token end, why = "likewise" },
-  { names = { "SSL_CERT_FILE", "NIX_SSL_CERT_FILE" }, value = bundle, own = true,
-    why = "OpenSSL and what asks it (Python, Ruby, Perl, PHP), Go, Rust's rustls, uv, wget2, .NET" },
-  { names = { "CURL_CA_BUNDLE" }, value = bundle, own = true, why = "curl, and what is built on it" },
-  { names = { "NODE_EXTRA_CA_CERTS" }, value = bundle, own = true, why = "Node, with npm, yarn and pnpm; Bun" },
-  { names = { "npm_config_cafile" }, value = bundle, own = true, why = "npm: wins over ca and cafile of .npmrc" },
-  { names = { "REQUESTS_CA_BUNDLE" }, value = bundle, own = true, why = "Python's requests, which has its own roots" },
-  { names = { "HTTPLIB2_CA_CERTS" }, value = bundle, own = true, why = "Python's httplib2, likewise" },
-  { names = { "PIP_CERT" }, value = bundle, own = true, why = "pip, likewise; wins over pip.conf" },
-  { names = { "GIT_SSL_CAINFO" }, value = bundle, own = true, why = "wins over http.sslCAInfo in git's files" },
-  { names = { "CARGO_HTTP_CAINFO" }, value = bundle, own = true, why = "wins over http.cainfo in cargo's files" },
-  { names = { "DENO_CERT" }, value = bundle, own = true, why = "deno, which has its own roots" },
-  { names = { "AWS_CA_BUNDLE" }, value = bundle, own = true, why = "AWS's tools; wins over ca_bundle in ~/.aws" },
-  { names = { "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE" }, value = bundle, own = true, why = "gcloud, with its own roots" },
-  { names = { "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH" }, value = bundle, own = true, why = "gRPC in C and its wrappers" },
-  { names = { "BUNDLE_SSL_CA_CERT" }, value = bundle, own = true, why = "Ruby's bundler" },
-  { names = { "PERL_LWP_SSL_CA_FILE" }, value = bundle, own = true, why = "Perl's LWP, which has its own roots" },
-  { names = { "HEX_CACERTS_PATH" }, value = bundle, own = true, why = "Elixir's hex" },
-  { names = { "JULIA_SSL_CA_ROOTS_PATH" }, value = bundle, own = true, why = "Julia's downloads and packages" },
-  { names = { "JAVA_TOOL_OPTIONS" }, value = java, own = true,
-    why = "every JVM, Gradle and Maven too: they read no variable of a proxy. The JVM tells it on standard error" },
-  { names = { "MAVEN_OPTS" }, value = maven, own = true, why = "Maven from 3.9 on asks for it to heed the above" },
-  { names = { "GIT_SSH_COMMAND" }, value = ssh, own = true,
-    why = "git over ssh, by this program's connect; the caller's command is kept but for its own way out" },
+  -- Nearly all; curl, Ruby and PHP read the lower case only, some Java and Go programs the upper.
+  { url, "HTTP_PROXY", "http_proxy" },
+  -- The same tools for https, by CONNECT.
+  { url, "HTTPS_PROXY", "https_proxy" },
+  -- curl, aria2, httpx; http, since httpx without socksio fails at start with socks5h.
+  { url, "ALL_PROXY", "all_proxy" },
+  -- WebSocket clients; CONNECT serves them.
+  { url, "WS_PROXY", "ws_proxy", "WSS_PROXY", "wss_proxy" },
+  -- gRPC in C and its wrappers, grpc-js.
+  { url, "GRPC_PROXY", "grpc_proxy" },
+  -- curl; FTP needs SOCKS, its data has ports of its own. And a few tools that read nothing else.
+  { socks, "FTP_PROXY", "ftp_proxy", "SOCKS_PROXY", "socks_proxy" },
+  -- rsync:// by CONNECT; it takes no URL.
+  { function(way) return way.login .. way.host .. ":" .. way.port end, "RSYNC_PROXY" },
+  -- Servers inside are reached directly; private ranges are not listed, for they have no route of their own. gRPC asks
+  -- a name of its own first.
+  { no_proxy, "NO_PROXY", "no_proxy", "NO_GRPC_PROXY", "no_grpc_proxy" },
+  -- fetch and http of Node 22.21 and 24.5 on.
+  { on, "NODE_USE_ENV_PROXY" },
+  -- npm, pnpm, yarn 1: wins over .npmrc.
+  { url, "npm_config_proxy", "npm_config_https_proxy" },
+  { no_proxy, "npm_config_noproxy" },
+  -- yarn from 2 on reads no other; it has no name for hosts to reach directly and refuses unknown ones.
+  { url, "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY" },
+  -- Node programs on global-agent; Electron's install script then asks that.
+  { url, "GLOBAL_AGENT_HTTP_PROXY" },
+  { no_proxy, "GLOBAL_AGENT_NO_PROXY" },
+  { on, "ELECTRON_GET_USE_PROXY" },
+  -- With it pip would ask the proxy for servers inside, too.
+  { never, "PIP_PROXY" },
+  -- Wins over http.proxy in cargo's files.
+  { url, "CARGO_HTTP_PROXY" },
+  -- Wrappers of docker, rootless docker.
+  { url, "DOCKER_HTTP_PROXY", "DOCKER_HTTPS_PROXY" },
+  -- gcloud; user and password would be those of the caller's proxy.
+  { function() return "http" end, "CLOUDSDK_PROXY_TYPE" },
+  { function(way) return way.host end, "CLOUDSDK_PROXY_ADDRESS" },
+  { function(way) return tostring(way.port) end, "CLOUDSDK_PROXY_PORT" },
+  { function(way) return way.token and environment.USER end, "CLOUDSDK_PROXY_USERNAME" },
+  { function(way) return way.token end, "CLOUDSDK_PROXY_PASSWORD" },
+}
+
+-- The same, but building on the caller's value.
+environment.EXTENDED = {
+  -- OpenSSL and what asks it (Python, Ruby, Perl, PHP), Go, Rust's rustls, uv, wget2, .NET; curl, and what is built on
+  -- it; Node, with npm, yarn and pnpm, and Bun; npm: wins over ca and cafile of .npmrc; Python's requests and httplib2,
+  -- which have roots of their own; pip, likewise: wins over pip.conf; wins over http.sslCAInfo in git's files, and over
+  -- http.cainfo in cargo's; deno, which has its own roots; AWS's tools: wins over ca_bundle in ~/.aws; gcloud, with its
+  -- own roots; gRPC in C and its wrappers; Ruby's bundler; Perl's LWP; Elixir's hex; Julia's downloads and packages.
+  { bundle, "SSL_CERT_FILE", "NIX_SSL_CERT_FILE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "npm_config_cafile",
+    "REQUESTS_CA_BUNDLE", "HTTPLIB2_CA_CERTS", "PIP_CERT", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO", "DENO_CERT",
+    "AWS_CA_BUNDLE", "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", "BUNDLE_SSL_CA_CERT",
+    "PERL_LWP_SSL_CA_FILE", "HEX_CACERTS_PATH", "JULIA_SSL_CA_ROOTS_PATH" },
+  -- Every JVM, Gradle and Maven too: they read no variable of a proxy. The JVM tells it on standard error.
+  { java, "JAVA_TOOL_OPTIONS" },
+  -- Maven from 3.9 on asks for it to heed the above.
+  { maven, "MAVEN_OPTS" },
+  -- git over ssh, by this program's connect; the caller's command is kept but for its own way out.
+  { ssh, "GIT_SSH_COMMAND" },
 }
 
 -- A setting of git's on top of those in its files: behind the caller's numbered ones.
@@ -174,22 +176,28 @@ local function way_of(profile, ctx, listen)
     allDirect = (not ctx.fenced or ctx.near) and loopback.all_direct(profile) }
 end
 
-local function add_way(env, profile, ctx, listen)
-  local way = way_of(profile, ctx, listen)
+-- way: nil where there is no proxy
+local function add_way(env, way)
   for _, row in ipairs(environment.VARIABLES) do
-    for _, name in ipairs(row.names) do env[name] = row.value(way, env[name]) end
+    -- The caller's own proxies can't be reached from inside.
+    local value = way and row[1](way)
+    for i = 2, #row do env[row[i]] = value or nil end
+  end
+  if not way then return end
+  for _, row in ipairs(environment.EXTENDED) do
+    for i = 2, #row do env[row[i]] = row[1](way, env[row[i]]) end
   end
   -- Wins over http.proxy in git's files; git asks NO_PROXY as well.
   git_config(env, "http.proxy", way.url)
 end
 
 local function passed(given, names)
-  if not names then
-    names = {}
-    for name in pairs(given) do names[#names + 1] = name end
-  end
   local env = {}
-  for _, name in ipairs(names) do env[name] = given[name] end
+  if names then
+    for _, name in ipairs(names) do env[name] = given[name] end
+  else
+    for name, value in pairs(given) do env[name] = value end
+  end
   return env
 end
 
@@ -203,16 +211,12 @@ end
 function environment.of(profile, ctx, listen)
   local wanted = profile.env
   local env = passed(ctx.env, wanted.pass)
-  -- The caller's own proxies can't be reached from inside.
-  for _, row in ipairs(environment.VARIABLES) do
-    for _, name in ipairs(row.own and {} or row.names) do env[name] = nil end
-  end
   env.SANDBOX_RUNTIME = "1"
   if ctx.tempDir then
     env.TMPDIR, env.TMPPREFIX = ctx.tempDir, ctx.tempDir .. "/zsh"
     env.JAVA_TOOL_OPTIONS = java_temp(env.JAVA_TOOL_OPTIONS, ctx.tempDir)
   end
-  if profile.network.enabled then add_way(env, profile, ctx, listen) end
+  add_way(env, profile.network.enabled and way_of(profile, ctx, listen) or nil)
   trust(env, profile.safeDirectories or {})
   local masks = profile.credentials and profile.credentials.masks or {}
   for _, name in ipairs(wanted.unset or {}) do
@@ -222,8 +226,7 @@ function environment.of(profile, ctx, listen)
   for name, value in pairs(wanted.set or {}) do env[name] = value end
   local list = {}
   for name, value in pairs(env) do list[#list + 1] = name .. "=" .. value end
-  table.sort(list)
-  return list
+  return sys.treesort(list)
 end
 
 return environment

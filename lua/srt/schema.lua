@@ -10,28 +10,21 @@
 
 local schema = {}
 
+-- Tables that are made at their full size: this is done at every start.
 local function node(kind, doc, more)
-  local n = more or {}
-  n.type, n.doc = kind, doc
-  return n
+  if not more then return { type = kind, doc = doc } end
+  more.type, more.doc = kind, doc
+  return more
 end
 
-local function list(item, doc, more)
-  local n = node("list", doc, more)
-  n.item = type(item) == "string" and { type = item } or item
-  return n
-end
+local function item_of(item) return type(item) == "string" and { type = item } or item end
 
-local function map(value, doc, more)
-  local n = node("map", doc, more)
-  n.value = type(value) == "string" and { type = value } or value
-  return n
-end
+local function list(item, doc) return { type = "list", doc = doc, item = item_of(item) } end
 
-local function section(doc, fields, more)
-  local n = node("table", doc, more)
-  n.fields = fields
-  return n
+local function map(value, doc, name) return { type = "map", doc = doc, value = item_of(value), name = name } end
+
+local function section(doc, fields, presence)
+  return { type = "table", doc = doc, fields = fields, presence = presence }
 end
 
 local function later(n)
@@ -46,7 +39,7 @@ local function elsewhere(n, why)
 end
 
 local function count(doc, default, min, max)
-  return node("integer", doc, { default = default, min = min, max = max })
+  return { type = "integer", doc = doc, default = default, min = min, max = max }
 end
 
 local function flag(doc, more)
@@ -89,7 +82,7 @@ local tls_terminate = section("TLS termination.", {
   extraCaCertPaths = list("string", "More roots for the trust bundle."),
   maxTunnels = count("Terminated tunnels at once.", 256, 1, 65536),
   handshakeTimeoutMs = count("Time for a handshake.", 10000, 100, 600000),
-}, { presence = true })
+}, true)
 
 local network = section("Which destinations are reached, and who decides.", {
   allowedDomains = list(ALLOW, "Hosts that may be reached."),
@@ -150,7 +143,7 @@ local credentials = section("Credentials that are hidden or masked.", {
 local secrets = map(record({
   env = node("name", "Read from this variable."), file = node("string", "Read from this file."),
   command = node("any", "Read from this command."), hosts = list(ALLOW, "Where it may go."),
-}), "Values that only ever go into requests to their hosts.", { name = true })
+}), "Values that only ever go into requests to their hosts.", true)
 
 local MIB = 1 << 20
 local limits = section("Budgets.", {
@@ -193,7 +186,7 @@ schema.root = section("A policy.", {
     { values = { "writes", "all", "none" }, default = "writes" }),
   onViolation = node("function", "Told about each violation; false drops it."),
   env = section("The environment of the command.", {
-    set = map("string", "Variables to set.", { name = true }),
+    set = map("string", "Variables to set.", true),
     unset = list("name", "Variables to take out."),
     pass = list("name", "When given, the only variables of the caller that pass."),
   }),

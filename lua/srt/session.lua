@@ -191,7 +191,7 @@ local function load(facts, path, options)
   if not loaded then return nil, problems end
   local profile, real, learner = loaded.profile, loaded.policy, options.learner
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
-    tempDir = options.tempDir })
+    tempDir = options.tempDir, mounts = facts.mounts })
   if #rules.problems > 0 then
     problems = {}
     for i, found in ipairs(rules.problems) do

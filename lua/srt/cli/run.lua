@@ -116,7 +116,7 @@ end
 
 -- Everything that must be known before a plan is made: the loaded policy with facts, temp (the run's temporary
 -- directory) and folders (for its state); or nil and what to say.
-local function prepare(ctx, options)
+local function prepare(ctx, options, sandbox)
   local message = require("srt.descriptors").absent(options.keep)
     or options.controlFd and require("srt.updates").check(options) or nil
   if message then return nil, ours(message) end
@@ -126,7 +126,7 @@ local function prepare(ctx, options)
   temp, message = require("srt.session").tempDir(facts)
   if not temp then return nil, ours(message) end
   local folders = require("srt.state").folders(facts, paths.parent(temp))
-  facts.state = folders
+  facts.state, facts.mounts = folders, function() return sandbox:mounts() end
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
   local told = {}
@@ -138,6 +138,7 @@ local function prepare(ctx, options)
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFiles = told, learner = options.learner, given = options.given, lintLater = not options.learner,
     live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
+  facts.mounts = nil
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   loaded.profile.backend = options.backend or loaded.profile.backend
   local elsewhere = loaded.profile.backend
@@ -211,7 +212,7 @@ function run.start(options, ctx)
   local sandbox, message = begin()
   if not sandbox then return fail(ctx, message) end
   local begun = sys.clock()
-  local loaded, text = prepare(ctx, options)
+  local loaded, text = prepare(ctx, options, sandbox)
   local names
   if loaded then
     loaded.begun = begun
