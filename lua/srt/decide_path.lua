@@ -160,16 +160,23 @@ local function add_masked(rules, entry)
   rules.types[resolved.real] = "file"
 end
 
+local FOLDER = { type = "dir" }
+
 -- Mounts of kernel file systems elsewhere in the tree.
 local function add_mounts(rules, text)
   rules.mountText = text or mountinfo.text()
+  local writes = next(rules.allowWrite) ~= nil
   for _, mount in ipairs(mountinfo.special(rules.mountText)) do
-    local kind, path = mount.kind, mount.point
-    local st = not decide.own(path) and not OWN[path] and sys.stat(path)
-    if st then
-      local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
-      rules[mountinfo.COVERED[kind] and "finalRead" or "finalWrite"][path] = entry
-      rules.types[path] = st.type
+    local kind, path, covered = mount.kind, mount.point, mountinfo.COVERED[mount.kind]
+    if not decide.own(path) and not OWN[path] then
+      -- Where nothing may be written no step comes of it: nobody asks whether it is hidden by another one.
+      local looks = covered or writes or mount.root ~= "/"
+      local st = looks and sys.stat(path) or not looks and FOLDER
+      if st then
+        local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
+        rules[covered and "finalRead" or "finalWrite"][path] = entry
+        rules.types[path] = st.type
+      end
     end
   end
 end

@@ -29,11 +29,13 @@ function mountinfo.text() return sys.readfile("/proc/self/mountinfo", 64 << 20) 
 
 --- Where file systems are that COVERED or INTERFACES lists, in the kernel's order; in a fraction of the time of list().
 ---@param text string
----@return {point: string, kind: string}[]
+---@return {point: string, kind: string, root: string}[]
 function mountinfo.special(text)
   local list, covered, interfaces = {}, mountinfo.COVERED, mountinfo.INTERFACES
-  for point, kind in gmatch(text, "%d+ %d+ %S+ %S+ (%S+)[^\n]- %- (%S+)[^\n]*\n") do
-    if covered[kind] or interfaces[kind] then list[#list + 1] = { point = unescape(point), kind = kind } end
+  for root, point, kind in gmatch(text, "%d+ %d+ %S+ (%S+) (%S+)[^\n]- %- (%S+)[^\n]*\n") do
+    if covered[kind] or interfaces[kind] then
+      list[#list + 1] = { root = root, point = unescape(point), kind = kind }
+    end
   end
   return list
 end
