@@ -259,24 +259,39 @@ static int filter_only(const struct sock_fprog *filter, struct failure *failure)
 		     : 0;
 }
 
+/* @program: filter and notified calls as one. Return: as notify_install() */
+static int notify_joined(const struct plan *plan, const struct notified *calls,
+			 const struct sock_fprog *filter,
+			 const struct sock_fprog *notified)
+{
+	struct sock_fprog joined = { 0 }; /* kept until exec */
+	int error = seccomp_joined(plan->filter, calls->key, &joined)
+			    ? 0
+			    : seccomp_join(filter, notified, &joined);
+
+	return error ? error : notify_install(&joined);
+}
+
 /*
  * Filter and notified calls, as one program where that can be had: the kernel
  * takes long over each.
  */
-static int notify(const struct sock_fprog *filter,
-		  const struct sock_fprog *notified, int *listener,
+static int notify(const struct plan *plan, const struct notified *calls,
+		  const struct sock_fprog *filter, int *listener,
 		  struct failure *failure)
 {
-	struct sock_fprog joined = { 0 };
-	int error = seccomp_join(filter, notified, &joined);
+	struct sock_fprog notified = { 0 };
+	int error = seccomp_get(calls->key, calls->rules, calls->count,
+				&notified, failure);
 
-	*listener = error ? error : notify_install(&joined);
-	free(joined.filter);
+	if (error)
+		return error;
+	*listener = notify_joined(plan, calls, filter, &notified);
 	if (*listener >= 0)
 		return 0;
 	error = filter_only(filter, failure);
 	if (!error)
-		*listener = notify_install(notified);
+		*listener = notify_install(&notified);
 	return error;
 }
 
@@ -287,16 +302,12 @@ int agent_enter(const struct plan *plan, const struct sock_fprog *filter,
 	bool needed = plan->bare || plan->guard.on || plan->sockets.on ||
 		      plan->watch.needed || (leads && plan->redirect.needed);
 	const struct notified *notified = calls_of(plan, leads);
-	struct sock_fprog program = { 0 };
 	owned_fd int socket = agent, listener = -1;
 	int error, answer;
 
 	if (agent < 0)
 		return filter_only(filter, failure);
-	error = seccomp_get(notified->key, notified->rules, notified->count,
-			    &program, failure);
-	if (!error)
-		error = notify(filter, &program, &listener, failure);
+	error = notify(plan, notified, filter, &listener, failure);
 	if (error)
 		return error;
 	/* An old kernel, or somebody outside notifies already. */

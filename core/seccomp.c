@@ -181,6 +181,24 @@ const struct seccomp_ready *seccomp_find(const char *key)
 	return ready && ready->len ? ready : NULL;
 }
 
+bool seccomp_joined(const char *first, const char *second,
+		    struct sock_fprog *out)
+{
+	const struct seccomp_ready *ready;
+	char key[256];
+
+	if (!first || !second)
+		return false;
+	snprintf(key, sizeof(key), "%s+%s", first, second);
+	ready = seccomp_find(key);
+	if (ready)
+		*out = (struct sock_fprog){
+			.len = ready->len,
+			.filter = (struct sock_filter *)(uintptr_t)ready->code
+		};
+	return ready;
+}
+
 int seccomp_get(const char *key, const struct seccomp_rule *rules, size_t count,
 		struct sock_fprog *out, struct failure *failure)
 {

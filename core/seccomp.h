@@ -32,7 +32,8 @@ void seccomp_name(int number, char *name, size_t size);
 
 /**
  * struct seccomp_ready - a program that was built when srt-lua was
- * @key: backends/filter_key.lua: which options
+ * @key: backends/filter_key.lua: which options; two with a "+" between are both
+ *	joined
  */
 struct seccomp_ready {
 	const char *key;
@@ -81,6 +82,14 @@ int seccomp_refusals(const struct notified *notified, struct sock_fprog *out,
  */
 int seccomp_join(const struct sock_fprog *first,
 		 const struct sock_fprog *second, struct sock_fprog *out);
+
+/**
+ * seccomp_joined() - the same of two ready ones, where that is ready as well
+ * @first, @second: their keys, or NULL
+ * @out: set then, as of seccomp_get()
+ */
+bool seccomp_joined(const char *first, const char *second,
+		    struct sock_fprog *out);
 
 /**
  * seccomp_eval() - what a program answers to a call

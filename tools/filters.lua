@@ -2,25 +2,30 @@
 -- Compiles the rules of every usual set of options and writes them as one C file
 -- (struct seccomp_ready, core/seccomp.h). Run by tools/filters.c at build time.
 local out_path, tree = ...
-package.path = tree .. "/?.lua"
+package.path = tree .. "/?.lua;" .. tree .. "/tools/?.lua"
 local filter = require("srt.c.sandbox").filter
 local seccomp = require "backends.seccomp"
 local filter_key = require("backends.filter_key")
+local flat = require "filters_flat"
 
 local lines, entries = {
   "/* Written by tools/filters.lua at build time. */",
   '#include "core/seccomp.h"',
 }, {}
 
-local function add(key, rules)
-  local bytes = filter(rules)
+local function write(key, code)
+  local new = flat.make(code)
   lines[#lines + 1] = ("static const struct sock_filter code%d[] = {"):format(#entries)
-  for at = 1, #bytes, 8 do
-    -- struct sock_filter, in the machine's own order: code, jt, jf, k.
-    lines[#lines + 1] = ("{ %d, %d, %d, %dU },"):format(string.unpack("=I2BBI4", bytes, at))
-  end
+  for _, op in ipairs(new) do lines[#lines + 1] = ("{ %d, %d, %d, %dU },"):format(op.code, op.jt, op.jf, op.k) end
   lines[#lines + 1] = "};"
-  entries[#entries + 1] = ('{ "%s", %d, code%d },'):format(key, #bytes // 8, #entries)
+  entries[#entries + 1] = ('{ "%s", %d, code%d },'):format(key, #new, #entries)
+end
+
+local codes = {}
+
+local function add(key, rules)
+  codes[key] = flat.read(filter(rules))
+  write(key, codes[key])
 end
 
 local function each(names, visit)
@@ -44,6 +49,16 @@ each(filter_key.NOTIFIED, function(options)
     if rule.errno then refusals[#refusals + 1] = { call = rule.call, errno = rule.errno, args = rule.args } end
   end
   add(key:gsub("^notify", "refuse"), refusals)
+end)
+-- Both as one, as the agent puts them together where nothing else is to be held: core/agent.c.
+each(filter_key.OPTIONS, function(options)
+  if options.nested or options.guard or not options.observe then return end
+  each({ "lead", "exclusive" }, function(more)
+    local first = filter_key.of(options)
+    local second = filter_key.notified { unix = options.unix, observe = true, lead = more.lead,
+      exclusive = more.exclusive }
+    write(first .. "+" .. second, flat.join(codes[first], codes[second]))
+  end)
 end)
 lines[#lines + 1] = "const struct seccomp_ready seccomp_ready[] = {"
 table.move(entries, 1, #entries, #lines + 1, lines)
