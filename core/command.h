@@ -10,6 +10,7 @@
 
 #include "core/caller.h"
 #include "core/handover.h"
+#include "core/unreached.h"
 #include "core/plan.h"
 #include "core/util.h"
 
@@ -42,6 +43,7 @@ struct command {
  *	the agent leads instead
  * @janitor: socket to it, where it waits to hear that nothing else lives; or -1
  * @handover: what the host process gets once the command is there
+ * @unreached: PID 1's
  * @watch: socket to the host process, for the agent that observes; or -1
  * @agent: socket to an agent that is there already and takes the listener, or
  *	-1; the command's process closes it
@@ -57,6 +59,7 @@ struct confinement {
 	int led;
 	int janitor;
 	struct handover handover;
+	struct unreached unreached;
 	int watch;
 	int agent;
 };

@@ -41,6 +41,7 @@ struct init {
 	int signals;
 	int state; /* the state file, held until all else has ended; or -1 */
 	int janitor;
+	struct unreached unreached;
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -89,10 +90,12 @@ static _Noreturn void leave_alone(struct init *init, struct message *message,
 	if (init->state >= 0)
 		close(init->state);
 	/* It removes what was made while the host hears of the end. */
-	if (init->janitor >= 0)
+	if (init->janitor >= 0) {
+		mounts_clear(init->plan);
 		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
+	}
 	if (counts)
-		message->id = unreached_count();
+		message->id = unreached_count(&init->unreached);
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
 	remount_close(&init->remount);
@@ -410,6 +413,7 @@ _Noreturn void init_run(const struct confinement *confinement, int control)
 			     .redirect = &confinement->plan->redirect,
 			     .state = confinement->state,
 			     .janitor = confinement->janitor,
+			     .unreached = confinement->unreached,
 			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };
 	int error = begin(&init, confinement);

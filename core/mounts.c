@@ -519,3 +519,30 @@ int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 	close(m->new_root);
 	return error;
 }
+
+static void clear(const char *path, int to, const char *name)
+{
+	owned_fd int at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (at >= 0)
+		(void)sys_move_mount(at, to, name);
+}
+
+void mounts_clear(const struct plan *plan)
+{
+	owned_fd int shm = open("/dev/shm", O_PATH | O_DIRECTORY | O_NOFOLLOW |
+						    O_CLOEXEC);
+	char name[32];
+
+	if (shm < 0)
+		return;
+	/* Each to a folder of its own: on another one of them it would be on
+	 * what is to be removed. */
+	for (size_t i = 0; i < plan->placeholder_count; i++) {
+		snprintf(name, sizeof(name), ".srt-lua-%zu", i);
+		if (!mkdirat(shm, name, 0700))
+			clear(plan->placeholders[i], shm, name);
+	}
+	if (plan->temp_dir)
+		clear(plan->temp_dir, shm, "");
+}

@@ -105,4 +105,14 @@ int mounts_own(struct mounts *mounts, const struct plan *plan,
 int mounts_apply(struct mounts *mounts, const struct plan *plan, int masks,
 		 struct failure *failure);
 
+/**
+ * mounts_clear() - have what the janitor removes be no mount points
+ *
+ * The end of a directory that something is mounted on, in whatever namespace,
+ * takes a grace period of the kernel's: 0.1 ms and more for each.
+ * Context: PID 1 in the new root, when nothing else lives inside. What can't be
+ * moved away stays.
+ */
+void mounts_clear(const struct plan *plan);
+
 #endif

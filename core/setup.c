@@ -40,6 +40,7 @@ struct confinement setup_first(const struct shared *shared)
 		.state = -1,
 		.led = LED_NOT,
 		.handover = HANDOVER_NONE,
+		.unreached = { -1, -1 },
 		.janitor = -1,
 		.watch = -1,
 		.agent = -1,
@@ -238,6 +239,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 		failure->unavailable = namespaces_refused(error);
 		return error;
 	}
+	unreached_open(&confinement->unreached);
 	if (caps_bound(plan->id.caps))
 		return failure_set(failure, errno, "cannot drop capabilities");
 	if (!made && !plan->id.root_caller)
@@ -250,8 +252,10 @@ static int set_up(const struct shared *shared, int control, int setup,
 	setup_close(plan,
 		    (const int[]){ control, setup, mounts.old_root,
 				   mounts.new_root, *masks,
+				   confinement->unreached.v4,
+				   confinement->unreached.v6,
 				   made ? plan->bwrap.state : -1 },
-		    6, handover->listeners);
+		    8, handover->listeners);
 	if (!made)
 		error = setup_hold(plan, &confinement->state, failure);
 	if (!error)

@@ -13,10 +13,15 @@
 /* All that is wanted comes early in these files. */
 #define TEXT_SIZE 8192
 
-static bool read_file(const char *path, char text[TEXT_SIZE])
+void unreached_open(struct unreached *unreached)
 {
-	owned_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? -1 : read(fd, text, TEXT_SIZE - 1);
+	unreached->v4 = open("/proc/self/net/snmp", O_RDONLY | O_CLOEXEC);
+	unreached->v6 = open("/proc/self/net/snmp6", O_RDONLY | O_CLOEXEC);
+}
+
+static bool read_file(int fd, char text[TEXT_SIZE])
+{
+	ssize_t size = fd < 0 ? -1 : pread(fd, text, TEXT_SIZE - 1, 0);
 
 	text[size > 0 ? size : 0] = '\0';
 	return size > 0;
@@ -65,14 +70,14 @@ static uint64_t count_v6(char *text)
 	return count;
 }
 
-uint32_t unreached_count(void)
+uint32_t unreached_count(const struct unreached *unreached)
 {
 	char text[TEXT_SIZE];
 	uint64_t count = 0;
 
-	if (read_file("/proc/self/net/snmp", text))
+	if (read_file(unreached->v4, text))
 		count += count_v4(text);
-	if (read_file("/proc/self/net/snmp6", text))
+	if (read_file(unreached->v6, text))
 		count += count_v6(text);
 	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 }
