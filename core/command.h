@@ -10,8 +10,8 @@
 
 #include "core/caller.h"
 #include "core/handover.h"
-#include "core/unreached.h"
 #include "core/plan.h"
+#include "core/unreached.h"
 #include "core/util.h"
 
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))

@@ -23,8 +23,8 @@
  * @network: of the plan, @listen and @redirect are complete, but for what the
  *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
  * @processors: janitor's and PID 1's; complete before the fork
- * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor reads
- *	meanwhile; bytes, 0 where it has not, or there is no room
+ * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor
+ *reads meanwhile; bytes, 0 where it has not, or there is no room
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched
  */

@@ -530,8 +530,8 @@ static void clear(const char *path, int to, const char *name)
 
 void mounts_clear(const struct plan *plan)
 {
-	owned_fd int shm = open("/dev/shm", O_PATH | O_DIRECTORY | O_NOFOLLOW |
-						    O_CLOEXEC);
+	owned_fd int shm =
+		open("/dev/shm", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	char name[32];
 
 	if (shm < 0)

@@ -195,8 +195,7 @@ static int make_network(const struct plan *plan,
 			struct confinement *confinement,
 			struct failure *failure)
 {
-	int error =
-		redirect_first(&plan->redirect, &confinement->led, failure);
+	int error = redirect_first(&plan->redirect, &confinement->led, failure);
 
 	return error ? error
 		     : handover_listen(&confinement->handover, plan, NULL,

@@ -82,6 +82,22 @@ def children(pid):
     return found
 
 
+def name(pid):
+    """What a process calls itself; None where it is gone."""
+    try:
+        with open("/proc/%d/comm" % pid, encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def parts(host):
+    """The janitor and PID 1 of a host process whose command runs; with bubblewrap, in PID 1's place bwrap itself."""
+    named = {name(pid): pid for pid in children(host)}
+    janitor = named["srt-lua-janitor"]
+    return janitor, named.get("sandbox-init") or children(janitor)[0]
+
+
 def state(pid):
     """One letter of proc(5), None for a process that is gone."""
     try:

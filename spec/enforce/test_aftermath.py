@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from lib import BINARY, Case, as_everyone, main, need
-from running import Running, children, until
+from running import Running, children, name, parts, until
 
 WORK = '{ filesystem = { allowWrite = { "." } } }'
 ASIDE = ".quarantined-by-srt-lua"
@@ -261,8 +261,7 @@ class Killed(Running):
         run = self.popen("sh", "-c", script, policy=policy, **more)
         self.assertTrue(until(lambda: os.path.exists(self.path("w/a/ready"))), "does not start")
         self.assertIn(".bashrc", os.listdir(self.w))
-        (janitor,) = children(run.pid)
-        (init,) = children(janitor)
+        janitor, init = parts(run.pid)
         return run, {"host": run.pid, "janitor": janitor, "PID 1": init}
 
     def states(self):
@@ -331,10 +330,9 @@ class Killed(Running):
             run = self.outside("bash", "-c", "sleep 60 & echo $!; %s exec %s run %s -- sleep 0.5" % (limit, BINARY, self.policy(WORK)))
             job = int(run.stdout.readline())
             if janitor_dies:
-                self.assertTrue(until(lambda: len(children(run.pid)) == 2))
-                (janitor,) = [pid for pid in children(run.pid) if pid != job]
-                self.assertTrue(until(lambda: any(children(init) for init in children(janitor))))
-                os.kill(janitor, signal.SIGKILL)
+                self.assertTrue(until(lambda: "srt-lua-janitor" in map(name, children(run.pid)) and
+                                      any(children(parts(run.pid)[1]))))
+                os.kill(parts(run.pid)[0], signal.SIGKILL)
             # The job has the pipes, too.
             self.assertEqual(125 if limit else 0, run.wait(20))
             self.assertTrue(os.path.exists("/proc/%d" % job), (limit, janitor_dies))

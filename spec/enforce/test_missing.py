@@ -7,7 +7,7 @@ import time
 
 from files import Files
 from lib import BACKEND, USERS, as_everyone, main, skip
-from running import children
+from running import children, parts
 
 
 class Missing(Files):
@@ -89,12 +89,12 @@ class Missing(Files):
     @as_everyone
     def test_pid_1_or_the_command_killed_from_outside(self):
         policy = self.policy('{ filesystem = { allowWrite = { "." }, denyWrite = { "no" } } }')
-        # Of the janitor's; bubblewrap's own process comes between them.
-        tree = ((2, "bwrap"), (3, "PID 1"), (4, "the command")) if BACKEND == "bwrap" else ((2, "PID 1"), (3, "the command"))
+        # Below the janitor, or beside it; bubblewrap's own process comes between them.
+        tree = ((0, "bwrap"), (1, "PID 1"), (2, "the command")) if BACKEND == "bwrap" else ((0, "PID 1"), (1, "the command"))
         for depth, name in tree:
             run = self.start(["sh", "-c", "mkdir -p $TMPDIR/a/b; touch $TMPDIR/ready; sleep 60"], policy)
             self.await_path("w/no")
-            pid = run.pid
+            _, pid = parts(run.pid)
             deadline = time.time() + 10
             while depth:
                 below = children(pid)

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from lib import as_everyone, main, need, skip
-from running import children
+from running import parts
 from test_create_guard import agents
 from test_observe import Observed
 
@@ -57,8 +57,7 @@ class Reuse(Observed):
         pid = self.tell("run " + "|".join(first))
         time.sleep(waits)
         self.tell("kill"), self.tell("wait")
-        (janitor,) = children(self.run.pid)
-        (init,) = children(janitor)
+        _, init = parts(self.run.pid)
         subprocess.run(["nsenter", "-t", str(init), "-p", "sh", "-c", "echo %d >/proc/sys/kernel/ns_last_pid" % (pid - 1)], check=True)
         self.assertEqual(pid, self.tell("run " + "|".join(second)))
         self.tell("wait")

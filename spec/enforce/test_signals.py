@@ -6,7 +6,7 @@ import signal
 import time
 
 from lib import as_everyone, main
-from running import COUNT, Running, children, sleeper, state, tag, until
+from running import COUNT, Running, parts, sleeper, state, tag, until
 
 FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT,
              signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH]
@@ -134,8 +134,7 @@ class Signals(Running):
         for part in ("comm", "cmdline"):
             process = self.ready("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done")
             named = []
-            (janitor,) = children(process.pid)
-            for pid in [process.pid, janitor, *children(janitor)]:
+            for pid in [process.pid, *parts(process.pid)]:
                 with open("/proc/%d/%s" % (pid, part), encoding="utf-8") as file:
                     named += [pid] if "srt-lua" in file.read() else []
             self.assertIn(process.pid, named)

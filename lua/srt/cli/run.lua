@@ -126,7 +126,7 @@ local function prepare(ctx, options, sandbox)
   temp, message = require("srt.session").tempDir(facts)
   if not temp then return nil, ours(message) end
   local folders = require("srt.state").folders(facts, paths.parent(temp))
-  facts.state, facts.mounts = folders, function() return sandbox:mounts() end
+  facts.state, facts.mounts = folders, sandbox.mounts and function() return sandbox:mounts() end
   require("srt.state").prepare(folders)
   sweep(ctx, folders[1])
   local told = {}
