@@ -293,7 +293,7 @@ end
 ---@param code table[] instructions, which test first whether this is their architecture, and kill where it is not
 ---@return table[] instructions
 function flat.make(code)
-  assert(code[1].code == LOAD and code[1].k == ARCH and code[2].code == EQUAL, "it does not begin with its architecture")
+  assert(code[1].code == LOAD and code[1].k == ARCH and code[2].code == EQUAL, "it does not ask for its architecture")
   local arch = code[2].k
   local list = ranges(code, arch)
   local foreign = reader_of(code):at(1, 0, { [ARCH] = arch ~ 1 })

@@ -12,7 +12,7 @@
 package.path = "./lua/?.lua;./?.lua;" .. package.path
 -- The schema's kinds load what asks the system; nothing of it is called here.
 package.preload["srt.c.sys"] = package.preload["srt.c.sys"] or function() return {} end
-local kinds = require("srt.kinds")
+local kinds = require("srt.kinds_text")
 local schema = require("srt.schema")
 
 local reference = { SOURCE = "docs/src/policy.md", MARKDOWN = "docs/policy-reference.md",

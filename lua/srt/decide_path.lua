@@ -160,27 +160,6 @@ local function add_masked(rules, entry)
   rules.types[resolved.real] = "file"
 end
 
-local FOLDER = { type = "dir" }
-
--- Mounts of kernel file systems elsewhere in the tree.
-local function add_mounts(rules, text)
-  rules.mountText = text or mountinfo.text()
-  local writes = next(rules.allowWrite) ~= nil
-  for _, mount in ipairs(mountinfo.special(rules.mountText)) do
-    local kind, path, covered = mount.kind, mount.point, mountinfo.COVERED[mount.kind]
-    if not decide.own(path) and not OWN[path] then
-      -- Where nothing may be written no step comes of it: nobody asks whether it is hidden by another one.
-      local looks = covered or writes or mount.root ~= "/"
-      local st = looks and sys.stat(path) or not looks and FOLDER
-      if st then
-        local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
-        rules[covered and "finalRead" or "finalWrite"][path] = entry
-        rules.types[path] = st.type
-      end
-    end
-  end
-end
-
 --- Builds the decisions of a profile's filesystem lists, against the tree as it is.
 ---@param profile table
 ---@param ctx {cwd: string, base: string?, home: string?, tempDir: string?, mounts: (fun(): string?)?} base: cwd of the
@@ -205,7 +184,10 @@ function decide.compile(profile, ctx)
   add_denies(rules, "finalRead", lists.hidden or {})
   for _, entry in ipairs(lists.masked or {}) do add_masked(rules, entry) end
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
-  if not paths.drives then add_mounts(rules, ctx.mounts and ctx.mounts()) end
+  if not paths.drives then
+    rules.mountText = ctx.mounts and ctx.mounts() or mountinfo.text()
+    mountinfo.add(rules, decide.own)
+  end
   if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
   end

@@ -40,6 +40,26 @@ function mountinfo.special(text)
   return list
 end
 
+local FOLDER = { type = "dir" }
+
+--- Adds to the decisions on paths what holds for them.
+---@param rules table of srt.decide_path, complete but for this, with mountText
+---@param own fun(path: string): boolean is it of the sandbox's own?
+function mountinfo.add(rules, own)
+  local writes = next(rules.allowWrite) ~= nil
+  for _, mount in ipairs(mountinfo.special(rules.mountText)) do
+    local kind, path, covered = mount.kind, mount.point, mountinfo.COVERED[mount.kind]
+    -- Where nothing may be written no step comes of it: nobody asks whether it is hidden by another one.
+    local looks = covered or writes or mount.root ~= "/"
+    local st = not own(path) and (looks and sys.stat(path) or not looks and FOLDER)
+    if st then
+      local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
+      rules[covered and "finalRead" or "finalWrite"][path] = entry
+      rules.types[path] = st.type
+    end
+  end
+end
+
 --- The mounts, in the kernel's order.
 ---@param text string|nil of text()
 ---@return {id: string, parent: string, device: string, root: string, point: string, kind: string, readOnly: boolean}[]

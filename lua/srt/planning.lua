@@ -59,7 +59,8 @@ function planning.plan(options, loaded, name, identity, network)
   local backend = require "srt.backend"
   local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
     stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
-    identity = identity, network = name == "namespaces" and network or nil, keepFds = options.keep, binary = sys.realpath("/proc/self/exe"), brief = true,
+    identity = identity, network = name == "namespaces" and network or nil, keepFds = options.keep,
+    binary = sys.realpath("/proc/self/exe"), brief = true,
     ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil,
     terminal = loaded.terminal })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan, options.infos)
@@ -87,7 +88,7 @@ function planning.record(loaded, plan, reporter)
   return { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
     home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
     report = reporter:kept(),
-    lists = found.bases[1] and require("srt.state").kept(loaded.rules) or {} }
+    lists = found.bases[1] and require("srt.state_files").kept(loaded.rules) or {} }
 end
 
 ---The state file, before anything is made that it lists.

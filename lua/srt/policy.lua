@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Loads a policy with all it extends; each entry keeps where it came from. srt.layers merges them.
 
-local kinds = require("srt.kinds")
 local schema = require("srt.schema")
 local source = require("srt.source")
 local validate = require("srt.validate")
@@ -85,7 +84,7 @@ local function load_file(self, path, opts)
     return box_problem(self, fault, path)
   elseif type(value) ~= "table" then
     return self:problem({ file = path }, ("a policy must return a table (return { … }), this one returned %s")
-      :format(kinds.describe(value, self.isfn)))
+      :format(require("srt.kinds_text").describe(value, self.isfn)))
   end
   local others = self.box.files and function()
     local files = self.box:files()
@@ -145,7 +144,7 @@ local function extend(self, entry, doc, depth)
     add_layer(self, base, doc, origin.key, depth)
   else
     self:problem(origin, "expected the name of a ready-made policy or a table, found "
-      .. kinds.describe(base, self.isfn) .. (type(base) == "string" and by_require(base) or ""))
+      .. require("srt.kinds_text").describe(base, self.isfn) .. (type(base) == "string" and by_require(base) or ""))
   end
 end
 

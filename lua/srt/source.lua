@@ -1,104 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Says where in a policy's source an entry or a key stands, when that can be known.
 --
--- Only asked for reports, so nothing is read or searched until an origin's line is looked at.
+-- Only asked for reports, so nothing is read or searched until an origin's line is looked at; then srt.source_index does.
 
 local source = {}
-
-local MAX_BYTES = 16 << 20
-local ESCAPES = { n = "\n", t = "\t", r = "\r", ["\\"] = "\\", ['"'] = '"', ["'"] = "'" }
-
-local function note(map, text, line)
-  if map[text] == nil then
-    map[text] = line
-  elseif map[text] ~= line then
-    map[text] = false
-  end
-end
-
----The text of a quoted string that starts at pos, and the position behind it; nil text for escapes we don't read.
-local function quoted(text, pos)
-  local quote, parts = text:sub(pos, pos), {}
-  local from, plain = pos + 1, true
-  while true do
-    local stop = text:find('["\'\\\n]', from)
-    if not stop then
-      return nil, #text + 1
-    end
-    local c = text:sub(stop, stop)
-    parts[#parts + 1] = text:sub(from, stop - 1)
-    if c == quote or c == "\n" then
-      return plain and table.concat(parts) or nil, stop + 1
-    elseif c == "\\" then
-      local e = text:sub(stop + 1, stop + 1)
-      plain = plain and (e == "z" or ESCAPES[e] ~= nil)
-      parts[#parts + 1], from = ESCAPES[e] or "", stop + 2
-      -- What follows is passed over, or is one end of a line with it.
-      if e == "z" then from = text:find("%S", from) or #text + 1 end
-      if e == "\r" and text:sub(from, from) == "\n" then from = from + 1 end
-    else
-      parts[#parts + 1], from = c, stop + 1
-    end
-  end
-end
-
----The position behind a long bracket that opens at pos, and its text; nil when none opens there.
-local function long_bracket(text, pos)
-  local level = text:match("^%[(=*)%[", pos)
-  if not level then
-    return nil
-  end
-  local start = pos + #level + 2
-  local from, to = text:find("]" .. level .. "]", start, true)
-  return (to or #text) + 1, text:sub(start, (from or #text + 1) - 1)
-end
-
----Position behind the comment whose two dashes stand at pos.
-local function comment(text, pos)
-  return long_bracket(text, pos + 2) or (text:find("\n", pos, true) or #text + 1)
-end
-
-source.quoted, source.long_bracket, source.comment = quoted, long_bracket, comment
-
----Lists the string literals and assigned names of a Lua source.
----@param text string
----@return table index {strings = {[text] = line}, names = {[name] = line}}; false where one stands in several lines
-function source.index(text)
-  local index, line, pos = { strings = {}, names = {} }, 1, 1
-  local nl = text:find("\n", 1, true)
-  while true do
-    pos = text:find("[%a_\"'%[%-]", pos)
-    if not pos then
-      return index
-    end
-    while nl and nl < pos do
-      line, nl = line + 1, text:find("\n", nl + 1, true)
-    end
-    local c = text:sub(pos, pos)
-    if c == '"' or c == "'" then
-      local literal, after = quoted(text, pos)
-      if literal then
-        local is_name = text:find("^%s*%]%s*=[^=]", after)
-        note(is_name and index.names or index.strings, literal, line)
-      end
-      pos = after
-    elseif c == "[" then
-      local after, literal = long_bracket(text, pos)
-      if after then
-        note(index.strings, literal, line)
-      end
-      pos = after or pos + 1
-    elseif c == "-" then
-      pos = text:find("^%-%-", pos) and comment(text, pos) or pos + 1
-    else
-      local name, after = text:match("^([%w_]+)()", pos)
-      if text:find("^%s*=[^=]", after) then
-        note(index.names, name, line)
-      end
-      pos = after
-    end
-  end
-end
 
 ---A document: one file whose values end up in a policy.
 ---@param file string as shown in reports
@@ -108,45 +13,6 @@ end
 ---@return table document
 function source.document(file, places, read, others)
   return { file = file, places = places, read = read, others = others, indexes = {} }
-end
-
-local function index_of(doc, file)
-  local index = doc.indexes[file]
-  if index == nil then
-    local text = doc.read(file)
-    index = text and #text <= MAX_BYTES and source.index(text) or false
-    doc.indexes[file] = index
-  end
-  return index
-end
-
--- The line of a text where it alone does not tell.
-local function line_by_key(doc, file, kind, text, key)
-  local index, nesting = index_of(doc, file), require "srt.nesting"
-  if not index then return nil end
-  index.held = index.held or nesting.of(doc.read(file))
-  return nesting.line(index.held, kind, text, key)
-end
-
----Looks a text up in the main file first, then in those it pulled in.
-local function locate(doc, kind, text, key)
-  local main = index_of(doc, doc.file)
-  local line = main and main[kind][text]
-  if line ~= nil and main then
-    return line or line_by_key(doc, doc.file, kind, text, key), doc.file
-  end
-  local hit, where
-  for _, file in ipairs(doc.others and doc.others() or {}) do
-    local index = type(file) == "string" and file ~= doc.file and file:find("%.lua$") and index_of(doc, file) or nil
-    local at = index and index[kind][text]
-    if at == false then at = line_by_key(doc, file, kind, text, key) or false end
-    if at == false or (at and hit) then
-      return nil
-    elseif at then
-      hit, where = at, file
-    end
-  end
-  return hit, where
 end
 
 -- The search behind an origin stays out of the origin itself, which is plain data to everyone else.
@@ -159,13 +25,7 @@ local lazy = {
       return nil
     end
     searches[origin] = nil
-    local key = origin.key
-    local line, file = locate(search.doc, search.kind, search.text, key)
-    if not file and search.list then
-      line, file = line_by_key(search.doc, search.doc.file, "strings", search.text, key), search.doc.file
-    end
-    -- One of many, or not to be found: where its list is.
-    if not line and search.list then line, file = locate(search.doc, "names", search.list, key) end
+    local line, file = require("srt.source_index").find(search, origin.key)
     if line then
       origin.line, origin.file = line, file
     end

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- State files: what each run has on the host and what it found at its start, so that another one can clean up after it.
 --
--- A file is a row of names and values, each ended by a NUL, since paths are any other bytes. Only the caller may write
--- to the folder, and no command may (lua/srt/profile.lua). Each process of a run holds its file by a lock: a file that
--- can be claimed belongs to nobody any more.
+-- Here they are made; srt.state_files reads them. A file is a row of names and values, each ended by a NUL, since paths
+-- are any other bytes. Only the caller may write to the folder, and no command may (lua/srt/profile.lua). Each process
+-- of a run holds its file by a lock: a file that can be claimed belongs to nobody any more.
 local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 local tidy = require "srt.c.tidy"
@@ -70,33 +70,13 @@ function state.prepare(folders)
   end
 end
 
-local LISTS = { "denyRead", "allowRead", "allowWrite", "denyWrite" }
-
----Of a run's decisions what decide_path.restore() needs: the paths that matter where something may be written.
----@param rules table of srt.decide_path
----@return table<string, string[]>
-function state.kept(rules)
-  local lists = {}
-  local function matters(path)
-    for root in pairs(rules.allowWrite) do
-      if paths.below(path, root) or paths.below(root, path) then return true end
-    end
-  end
-  for _, name in ipairs(LISTS) do
-    lists[name] = {}
-    for path in pairs(rules[name]) do
-      if not rules.placeholders[path] and matters(path) then table.insert(lists[name], path) end
-    end
-  end
-  return lists
-end
-
-local REPORT = { "command", "commandId", "policy", "path" }
+-- How a run reports, in its state file.
+state.REPORT = { "command", "commandId", "policy", "path" }
 
 -- How to report what is found only after the run, when its policy isn't loaded any more.
 local function put_report(report, put)
   local function text(name, value) put(name, (value:gsub("%z", ""))) end
-  for _, name in ipairs(REPORT) do
+  for _, name in ipairs(state.REPORT) do
     if report[name] then text("report." .. name, report[name]) end
   end
   for pattern, parts in pairs(report.ignore or {}) do
@@ -132,56 +112,6 @@ function state.encode(record)
   return table.concat(out, "\0")
 end
 
-local READERS = {
-  temp = function(record, value) record.temp = value end,
-  masks = function(record, value) record.masks = value end,
-  home = function(record, value) record.home = value end,
-  place = function(record, value) table.insert(record.places, value) end,
-  said = function(record, value) table.insert(record.said, value) end,
-  base = function(record, value)
-    local shared, depth, path = value:match("^(s?)(%d+):(/.*)$")
-    if path then table.insert(record.bases, { depth = tonumber(depth), path = path, shared = shared == "s" }) end
-  end,
-  repositories = function(record, value) record.settings.newRepositories = value end,
-  allowGitConfig = function(record) record.settings.allowGitConfig = true end,
-  name = function(record, value) table.insert(record.settings.names, { name = value }) end,
-  seen = function(record, value) record.seen[value] = true end,
-  git = function(record, value) record.gits[value] = true end,
-  id = function(record, value)
-    local id, path = value:match("^(%d+:%d+):(/.*)$")
-    if path then record.ids[path] = id end
-  end,
-  ignore = function(record, value)
-    record.report.ignore = record.report.ignore or {}
-    record.parts = {}
-    record.report.ignore[value] = record.parts
-  end,
-  part = function(record, value)
-    if record.parts then table.insert(record.parts, value) end
-  end,
-}
-for _, name in ipairs(REPORT) do
-  READERS["report." .. name] = function(record, value) record.report[name] = value end
-end
-
----Reads a state file; what a power cut has left of it.
----@param path string
----@return table record
-function state.read(path)
-  local record = { places = {}, bases = {}, seen = {}, gits = {}, ids = {}, said = {}, lists = {},
-    report = {}, settings = { names = {}, newRepositories = "quarantine" } }
-  for name, value in (sys.readfile(path, 1 << 30) or ""):gmatch("(%Z*)%z(%Z*)%z") do
-    local reader = READERS[name]
-    if reader then
-      reader(record, value)
-    else
-      record.lists[name] = record.lists[name] or {}
-      table.insert(record.lists[name], value)
-    end
-  end
-  return record
-end
-
 ---Makes the state file of a run.
 ---@param folders string[] from state.folders
 ---@param text string of state.encode
@@ -201,33 +131,6 @@ function state.create(folders, text)
   return nil, "there is no folder for the state of the run that only this user can write to: "
     .. table.concat(folders, ", ") .. (message and " (" .. message .. ")" or "")
     .. (code == "EFBIG" and "; raise the limit on the size of files (ulimit -f)" or "")
-end
-
----Leaves a report for the next run to print.
----@param path string the state file that it takes the place of
----@param lines string[]
-function state.say(path, lines)
-  local out = {}
-  for _, line in ipairs(lines) do out[#out + 1] = "said\0" .. line .. "\0" end
-  local fd = tidy.create((path:gsub("%.run$", ".said")), table.concat(out))
-  if fd then tidy.close(fd) end
-end
-
----Calls fn for each state file in a folder that nobody holds.
----@param folder string
----@param fn fun(path: string, fd: integer)
-function state.each(folder, fn)
-  if not state.isOurs(folder) then return end
-  for _, name in ipairs(sys.readdir(folder) or {}) do
-    if name:find("^%x+%.run$") or name:find("^%x+%.said$") then
-      local path = folder .. "/" .. name
-      local fd = tidy.claim(path)
-      if fd then
-        fn(path, fd)
-        tidy.close(fd)
-      end
-    end
-  end
 end
 
 ---Removes a folder that is only there for the moment.

@@ -70,7 +70,7 @@ Spec.__index = Spec
 -- The line on which a key is assigned, where that is one.
 function Spec:line_of(key)
   self.text = self.text or require("srt.c.sys").readfile(self.file, 1 << 20) or ""
-  self.index = self.index or require("srt.source").index(self.text)
+  self.index = self.index or require("srt.source_index").of(self.text)
   return self.index.names[key] or nil
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Takes a Lua source apart into words, for those who look at a policy's text or change it. Comments are left out.
-local source = require "srt.source"
+local index = require "srt.source_index"
 
 local tokens = {}
 
@@ -15,10 +15,10 @@ local tokens = {}
 local function string_at(text, pos)
   local c = text:sub(pos, pos)
   if c == '"' or c == "'" then
-    local value, after = source.quoted(text, pos)
+    local value, after = index.quoted(text, pos)
     return after, value
   elseif c == "[" then
-    return source.long_bracket(text, pos)
+    return index.long_bracket(text, pos)
   end
 end
 
@@ -38,7 +38,7 @@ function tokens.of(text)
     pos = text:find("%S", pos)
     if not pos then return list end
     if text:find("^%-%-", pos) then
-      pos = source.comment(text, pos)
+      pos = index.comment(text, pos)
     else
       line = line + select(2, text:sub(counted, pos - 1):gsub("\n", ""))
       counted = pos

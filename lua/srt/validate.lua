@@ -9,7 +9,10 @@ local source = require("srt.source")
 local validate = {}
 
 local check = kinds.check
-local expected, describe = kinds.expected, kinds.describe
+
+-- Loaded where something is wrong.
+local function expected(node) return require("srt.kinds_text").expected(node) end
+local function describe(v, isfn) return require("srt.kinds_text").describe(v, isfn) end
 
 local Checker = {}
 Checker.__index = Checker

@@ -6,6 +6,7 @@ assert(package.loadlib(os.getenv("SRT_SPEC_CMODULE"), "luaopen_srt_c"))()
 local decide = require("srt.decide_path")
 local protected = require("srt.protected")
 local state = require("srt.state")
+local state_files = require("srt.state_files")
 local sys = require("srt.c.sys")
 local tree = require("spec.lua.tree")
 
@@ -90,11 +91,11 @@ describe("protected names", function()
     local found = rules.found
     local folder = top .. "/state"
     local record = { temp = "/tmp/x", places = { top .. "/.bashrc" }, home = found.home, bases = found.bases, seen = found.seen,
-      gits = { ["/g"] = "git" }, lists = state.kept(rules), settings = { names = { { name = "n" } }, newRepositories = "report",
+      gits = { ["/g"] = "git" }, lists = state_files.kept(rules), settings = { names = { { name = "n" } }, newRepositories = "report",
       allowGitConfig = true }, report = { command = "a\nb", commandId = "", path = "none",
         ignore = { ["*"] = { "x", "y" }, make = { "z" } } } }
     local handle = assert(state.create({ "/proc/nowhere", folder }, state.encode(record)))
-    local read = state.read(handle.path)
+    local read = state_files.read(handle.path)
     require("srt.c.tidy").close(handle.fd)
     assert.equal("/tmp/x", read.temp)
     assert.same(record.places, read.places)

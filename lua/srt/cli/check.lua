@@ -202,7 +202,7 @@ local function rest(lines, profile, all)
     lines[#lines + 1] = "environment:"
     environment(lines, profile.env, profile.provenance and profile.provenance.env, all)
   end
-  add_block(lines, "reports of what was denied:", require("srt.reporting").rows(profile.reports), row_of)
+  add_block(lines, "reports of what was denied:", require("srt.reporter").rows(profile.reports), row_of)
   for _, name in ipairs(tables.keys(profile.limits)) do
     local value = profile.limits[name]
     if value ~= defaults[name].default then lines[#lines + 1] = ("limit: %s = %d"):format(name, value) end

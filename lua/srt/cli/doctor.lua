@@ -27,7 +27,7 @@ could not be found out.
 ---@param path string state file
 function doctor.stand_in(path)
   local lines = require("srt.aftermath").close(path)
-  if #lines > 0 then require("srt.state").say(path, lines) end
+  if #lines > 0 then require("srt.state_files").say(path, lines) end
 end
 
 local function clean(facts, ctx)

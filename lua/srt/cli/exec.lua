@@ -111,7 +111,7 @@ end
 local function finish(ctx, fd, handle, folders, unreached)
   require("srt.c.tidy").close(handle.fd)
   -- Of what the command has left the session is told, as nobody else.
-  local record = require("srt.state").read(handle.path)
+  local record = require("srt.state_files").read(handle.path)
   record.path = handle.path
   local lines, denied = require("srt.aftermath").close(handle.path, record)
   for _, line in ipairs(lines) do ctx.err(require("srt.report").ours(line)) end

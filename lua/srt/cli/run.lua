@@ -100,7 +100,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     tell(ctx, { line }, "warning: ")
   end)
   -- What the end takes, while the command runs.
-  for _, name in ipairs { "aftermath", "report", "run_status" } do require("srt." .. name) end
+  for _, name in ipairs { "aftermath", "report", "reporter", "run_status" } do require("srt." .. name) end
   local kind, value, notices, unreached = sandbox:run()
   if log then log.close() end
   if watcher then
