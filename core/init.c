@@ -42,6 +42,8 @@ struct init {
 	int state; /* the state file, held until all else has ended; or -1 */
 	int janitor;
 	struct unreached unreached;
+	bool counted;
+	uint32_t count; /* of @unreached, then */
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -81,9 +83,16 @@ static _Noreturn void leave(const struct init *init, int status)
 	_exit(status);
 }
 
+/* Once, when nothing is left that can do a thing. */
+static void count(struct init *init)
+{
+	if (!init->counted && init->plan->watch.on && !init->plan->bare)
+		init->count = unreached_count(&init->unreached);
+	init->counted = true;
+}
+
 /* The last message: nothing of the run is left but us. */
-static _Noreturn void leave_alone(struct init *init, struct message *message,
-				  bool counts)
+static _Noreturn void leave_alone(struct init *init, struct message *message)
 {
 	end_others(init);
 	/* Who ends the run has to have the file to itself. */
@@ -94,8 +103,8 @@ static _Noreturn void leave_alone(struct init *init, struct message *message,
 		mounts_clear(init->plan);
 		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
 	}
-	if (counts)
-		message->id = unreached_count(&init->unreached);
+	count(init);
+	message->id = init->count;
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
 	remount_close(&init->remount);
@@ -172,10 +181,9 @@ static int forward_due(struct init *init)
 
 static _Noreturn void command_ended(struct init *init, int status)
 {
-	bool counts = init->plan->watch.on && !init->plan->bare;
 	struct message message = { .kind = MESSAGE_ENDED, .value = status };
 
-	leave_alone(init, &message, counts);
+	leave_alone(init, &message);
 }
 
 static void reap(struct init *init)
@@ -216,7 +224,7 @@ static void read_report(struct init *init)
 		message.failure = report.failure;
 	}
 	if (message.kind != MESSAGE_STARTED)
-		leave_alone(init, &message, false);
+		leave_alone(init, &message);
 	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
 }
 
@@ -346,9 +354,10 @@ static int begin(struct init *init, const struct confinement *confinement)
 /* Somebody is notified, or nobody can be any more. */
 static void wake_agent(struct init *init, short events)
 {
-	/* Else the last process is ending, and closing it can wait. */
 	if (events & POLLIN)
 		agent_wake(init->plan, init->command.listener, init->watch);
+	else /* The last process is ending: that takes a while. */
+		count(init);
 	init->command.listener = -1;
 }
 

@@ -172,9 +172,8 @@ static void put_away(const int *fds, size_t count)
 
 void sys_abandon(const int *fds, size_t count)
 {
-	int some[SYS_MAX_FDS - 2], pair[2];
+	int some[SYS_MAX_FDS - 2];
 	size_t left = count;
-	bool any = false;
 
 	while (left) {
 		size_t size = 0;
@@ -182,15 +181,9 @@ void sys_abandon(const int *fds, size_t count)
 		while (left && size < ARRAY_SIZE(some))
 			if (fds[--left] >= 0)
 				some[size++] = fds[left];
-		any |= size;
 		if (size)
 			put_away(some, size);
 		for (size_t i = 0; i < size; i++)
 			close(some[i]);
-	}
-	/* The end of a socket is what has the kernel look for such rings. */
-	if (any && !socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair)) {
-		close(pair[0]);
-		close(pair[1]);
 	}
 }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Says where in a policy's source an entry or a key stands, when that can be known.
 --
--- Only asked for reports, so nothing is read or searched until an origin's line is looked at; then srt.source_index does.
+-- Only asked for reports, so nothing is read or searched until an origin's line is looked at (srt.source_index).
 
 local source = {}
 
