@@ -191,7 +191,8 @@ end
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
 --- brief: boolean? masks of files as strings, binary: string? this program,
---- network: fun(plan: table)? told as soon as plan.listen and plan.redirect are there,
+--- early: {network: fun(plan: table), tree: fun(plan: table): string?}? told as soon as parts of the plan are there, as
+--- srt.c.sandbox wants them; a message ends it all,
 --- ready: (fun(key: string): boolean)? is a seccomp program built in?,
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
@@ -215,10 +216,12 @@ function namespaces.compile(profile, rules, ctx)
       .. "command can give a socket another path; leave out one of them"
   end
   local watch, unwatched = require("srt.watching").of(profile)
+  plan.watch = watch
   if unwatched then return nil, unwatched end
   local message = network_of(profile, rules, plan)
   if message then return nil, message end
-  if ctx.network then ctx.network(plan) end
+  local early = ctx.early
+  if early then early.network(plan) end
   mounts_of(rules, plan, ctx.brief)
   plan.files = {}
   for i, file in ipairs(ctx.files or {}) do
@@ -232,6 +235,8 @@ function namespaces.compile(profile, rules, ctx)
   -- Landlock before ABI 2 breaks renames, and under it nothing can be mounted.
   plan.landlock = ctx.features.landlock >= 2 and not profile.nested
   plan.scopeSignals = ctx.features.landlock >= 6
+  message = early and early.tree(plan)
+  if message then return nil, message end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.closeProc,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
     learns = watch and watch.learns or nil }
@@ -240,7 +245,6 @@ function namespaces.compile(profile, rules, ctx)
   plan.guard = guard and require("srt.create_guard").table(rules.guard) or nil
   plan.sockets = sockets and require("srt.unix_sockets").table(rules.sockets) or nil
   plan.allSockets = profile.unix.all
-  plan.watch = watch
   if guard or sockets or watch then
     -- For learning nothing that writes may be left out, and registers don't tell all of it.
     options.reads = watch and (watch.reads or watch.learns)

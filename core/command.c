@@ -20,6 +20,7 @@
 #include "core/agent.h"
 #include "core/landlock.h"
 #include "core/seccomp.h"
+#include "core/setup.h"
 #include "core/system.h"
 
 /* Address space only: what is not touched takes no memory. */
@@ -102,6 +103,7 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 /* What the child works with, in memory that PID 1 sees as well. */
 struct start {
 	const struct confinement *confinement;
+	int control;
 	int report;
 	int keeper;
 	uint64_t missed;
@@ -167,7 +169,9 @@ static int command_main(void *data)
 	start->missed = missed_signals();
 	caller_restore(caller);
 	if (!confine(start->confinement, &start->led, start->keeper,
-		     &result.failure)) {
+		     &result.failure) &&
+	    !setup_await(start->control, MESSAGE_RELEASE, NULL,
+			 &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
@@ -228,7 +232,7 @@ static int take_listener(int keeper)
 	return listener;
 }
 
-int command_start(const struct confinement *confinement,
+int command_start(const struct confinement *confinement, int control,
 		  struct command *command)
 {
 	/* Shared also where clone_command() forks. */
@@ -242,6 +246,7 @@ int command_start(const struct confinement *confinement,
 	     socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)))
 		return -errno;
 	*start = (struct start){ .confinement = confinement,
+				 .control = control,
 				 .report = ends[1],
 				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };

@@ -70,11 +70,13 @@ enum { LED_NOT = 1, LED_BY_AGENT = 2 };
  * command_start() - make a process, confine it, and have it be the command
  *
  * In the child, in this order: signals and limits as the caller had them,
- * capabilities, no_new_privs, Landlock, descriptors, seccomp, exec.
+ * capabilities, no_new_privs, Landlock, descriptors, seccomp; then it waits for
+ * MESSAGE_RELEASE, the host's next one, and for PID 1 that is exec's end.
  * Context: PID 1 inside, in the new root, all signals blocked.
+ * @control: borrowed socket to the host process
  * Return: 0 with @command filled, or -errno.
  */
-int command_start(const struct confinement *confinement,
+int command_start(const struct confinement *confinement, int control,
 		  struct command *command);
 
 /** struct command_report - why the command does not run */

@@ -43,7 +43,7 @@ struct init {
 	int janitor;
 	struct unreached unreached;
 	bool counted;
-	uint32_t count; /* of @unreached, then */
+	uint32_t count;		    /* of @unreached, then */
 	long long own_at[NSIG];	    /* when we got it ourselves, 0 for never */
 	long long forward_at[NSIG]; /* when to hand it on, 0 for not */
 };
@@ -325,7 +325,6 @@ static int hand_over(const struct init *init, struct handover *handover)
 static int begin(struct init *init, const struct confinement *confinement)
 {
 	struct handover handover = confinement->handover;
-	struct failure unused = { 0 };
 	int error;
 
 	init->signals = open_signals();
@@ -335,10 +334,8 @@ static int begin(struct init *init, const struct confinement *confinement)
 	if (!error && init->plan->waits)
 		error = hand_over(init, &handover);
 	if (!error)
-		error = setup_await(init->control, MESSAGE_RELEASE, NULL,
-				    &unused);
-	if (!error)
-		error = command_start(confinement, &init->command);
+		error = command_start(confinement, init->control,
+				      &init->command);
 	if (!error)
 		error = hand_over(init, &handover);
 	init->led = error ? init->led : init->command.led;

@@ -20,7 +20,10 @@ enum message_kind {
 	MESSAGE_GO,
 	MESSAGE_ALONE, /* PID 1 to janitor: nothing else lives inside */
 	/* host to PID 1 */
-	MESSAGE_NETWORK, /* the plan's points and redirect are complete */
+	/* Parts of the plan that are complete before the rest is: struct shared
+	 */
+	MESSAGE_NETWORK,
+	MESSAGE_TREE,
 	MESSAGE_RELEASE, /* the command may begin */
 	MESSAGE_SIGNAL,	 /* @value: signal for the command */
 	MESSAGE_FREEZE,	 /* stop everything inside; again: does it hold? @id */

@@ -178,20 +178,24 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	identity_alone(&shared->plan.id);
 }
 
+/*
+ * As a janitor is, in whose place we may have to be. Not before there is a
+ * plan: what a secret's command has left, an agent of the user's, is not ours.
+ */
+static void be_subreaper(void)
+{
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
 	int error = 0;
 
-	/*
-	 * As a janitor is, in whose place we may have to be. Not before: what a
-	 * secret's command has left, an agent of the user's, is not ours.
-	 */
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	be_subreaper();
 	if (sandbox->shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
-	/* PID 1 has work that does not wait for the janitor's. */
 	sandbox_order(sandbox, MESSAGE_GO);
-	if (!error)
+	if (!error && !sandbox->shared->tree)
 		error = order(sandbox, MESSAGE_GO);
 	if (error)
 		advise(failure);
@@ -202,6 +206,16 @@ void sandbox_network(struct sandbox *sandbox)
 {
 	sandbox->shared->network = true;
 	sandbox_order(sandbox, MESSAGE_NETWORK);
+}
+
+void sandbox_tree(struct sandbox *sandbox)
+{
+	sandbox->shared->tree = true;
+	be_subreaper();
+	/* PID 1 has work that does not wait for the janitor's. */
+	sandbox_order(sandbox, MESSAGE_TREE);
+	/* Whoever is gone has said why: sandbox_await() reads it. */
+	(void)order(sandbox, MESSAGE_GO);
 }
 
 void sandbox_release(struct sandbox *sandbox)

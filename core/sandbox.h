@@ -81,6 +81,14 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 void sandbox_network(struct sandbox *sandbox);
 
 /**
+ * sandbox_tree() - likewise, have it build its tree, with what that takes on
+ * the host
+ *
+ * Context: of the plan, what @tree of struct shared says is complete.
+ */
+void sandbox_tree(struct sandbox *sandbox);
+
+/**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan
  *
  * It goes on by itself until the command could begin.

@@ -202,10 +202,13 @@ static int make_network(const struct plan *plan,
 				       failure);
 }
 
-/* The plan is complete then, and its network there: first, where we are told
- * of that first. */
-static int await_plan(const struct plan *plan, int control,
-		      struct confinement *confinement, struct failure *failure)
+/*
+ * What the tree takes is complete then, and the network there: first, where we
+ * are told of that first. @whole: the plan is complete
+ */
+static int await_tree(const struct plan *plan, int control,
+		      struct confinement *confinement, bool *whole,
+		      struct failure *failure)
 {
 	enum message_kind kind = hear(control, NULL);
 	bool first = kind == MESSAGE_NETWORK;
@@ -213,13 +216,38 @@ static int await_plan(const struct plan *plan, int control,
 
 	if (!error && first)
 		kind = hear(control, NULL);
-	if (!error && kind != MESSAGE_GO)
+	*whole = kind == MESSAGE_GO;
+	if (!error && !*whole && kind != MESSAGE_TREE)
 		error = failure_set(failure, EPROTO, "unexpected message");
-	if (!error && !first)
-		error = make_network(plan, confinement, failure);
+	return error || first ? error
+			      : make_network(plan, confinement, failure);
+}
+
+/* Of the plan, MESSAGE_TREE is all it takes. */
+static int make_tree(const struct shared *shared, int setup,
+		     struct mounts *mounts, struct confinement *confinement,
+		     struct failure *failure)
+{
+	const struct plan *plan = &shared->plan;
+	int *masks = &confinement->unused;
+	bool made = plan->bwrap.program;
+	int error = made ? 0 : setup_hold(plan, &confinement->state, failure);
+
+	if (!error)
+		error = setup_await(setup, MESSAGE_GO,
+				    *masks < 0 ? masks : NULL, failure);
+	if (!error && made)
+		error = bwrap_root(plan, &mounts->masks, failure);
+	else if (!error)
+		error = build_root(mounts, plan, *masks,
+				   &confinement->handover.view, failure);
+	confinement->masks = mounts->masks;
+	if (!error)
+		error = setup_enter(plan, failure);
+	if (!error)
+		error = inherited_reopen(shared, failure);
 	return error ? error
-		     : redirect_else(&plan->redirect, &confinement->led,
-				     failure);
+		     : landlock_build(plan, &confinement->ruleset, failure);
 }
 
 static int set_up(const struct shared *shared, int control, int setup,
@@ -229,7 +257,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	struct mounts mounts = { -1, -1, -1, 0 };
 	struct handover *handover = &confinement->handover;
 	int *masks = &confinement->unused;
-	bool made = plan->bwrap.program;
+	bool made = plan->bwrap.program, whole = false;
 	int error = made ? 0 : namespaces_enter(failure);
 
 	if (!error && !made)
@@ -244,7 +272,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!made && !plan->id.root_caller)
 		error = mounts_masks_begin(plan, masks, failure);
 	if (!error)
-		error = await_plan(plan, control, confinement, failure);
+		error = await_tree(plan, control, confinement, &whole, failure);
 	processors_restore(&shared->processors);
 	if (error)
 		return error;
@@ -255,29 +283,18 @@ static int set_up(const struct shared *shared, int control, int setup,
 				   confinement->unreached.v6,
 				   made ? plan->bwrap.state : -1 },
 		    8, handover->listeners);
-	if (!made)
-		error = setup_hold(plan, &confinement->state, failure);
+	error = make_tree(shared, setup, &mounts, confinement, failure);
+	if (!error && !whole)
+		error = setup_await(control, MESSAGE_GO, NULL, failure);
 	if (!error)
-		error = setup_await(setup, MESSAGE_GO,
-				    *masks < 0 ? masks : NULL, failure);
-	if (!error && made)
-		error = bwrap_root(plan, &mounts.masks, failure);
-	else if (!error)
-		error = build_root(&mounts, plan, *masks, &handover->view,
-				   failure);
-	if (!error)
-		error = setup_enter(plan, failure);
-	if (!error)
-		error = inherited_reopen(shared, failure);
-	if (!error)
-		error = landlock_build(plan, &confinement->ruleset, failure);
+		error = redirect_else(&plan->redirect, &confinement->led,
+				      failure);
 	if (!error)
 		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
 				    &confinement->filter, failure);
 	if (!error)
 		error = handover_watch(handover, plan, &confinement->watch,
 				       failure);
-	confinement->masks = mounts.masks;
 	if (!error && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		error = failure_set(failure, errno, "cannot hide PID 1");
 	return error;

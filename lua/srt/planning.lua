@@ -48,10 +48,10 @@ end
 ---@param loaded srt.session with facts, temp, folders
 ---@param name string of the backend
 ---@param identity table of srt.c.sandbox
----@param network (fun(plan: table))? of a sandbox of namespaces: told of the plan's network first
+---@param early table? of a sandbox of namespaces: as for backends.namespaces.compile
 ---@return table|nil plan
 ---@return string|nil message
-function planning.plan(options, loaded, name, identity, network)
+function planning.plan(options, loaded, name, identity, early)
   if name == "seatbelt" then return on_mac(options, loaded) end
   local facts, profile = loaded.facts, loaded.profile
   local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
@@ -59,7 +59,7 @@ function planning.plan(options, loaded, name, identity, network)
   local backend = require "srt.backend"
   local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
     stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
-    identity = identity, network = name == "namespaces" and network or nil, keepFds = options.keep,
+    identity = identity, early = name == "namespaces" and early or nil, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe"), brief = true,
     ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil,
     terminal = loaded.terminal })

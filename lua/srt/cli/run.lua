@@ -177,9 +177,25 @@ end
 
 -- By one backend: the status; or nil and why namespaces can't be had.
 local function attempt(ctx, options, sandbox, loaded, name, why)
-  local plan, message = require("srt.planning").plan(options, loaded, name, sandbox:identity(),
-    function(begun) sandbox:network(begun) end)
-  if not plan then return fail(ctx, message, loaded) end
+  local planning, reporter, state, message = require "srt.planning", nil, nil, nil
+  local function begin(plan)
+    reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
+    state, message = planning.state(loaded, plan, reporter)
+    return message
+  end
+  local function finish()
+    sandbox:close()
+    close_state(ctx, state, reporter)
+  end
+  local plan
+  plan, message = planning.plan(options, loaded, name, sandbox:identity(), {
+    network = function(part) sandbox:network(part) end,
+    tree = function(part) return begin(part) or sandbox:tree(part) end,
+  })
+  if not plan then
+    if state then finish() end
+    return fail(ctx, message, loaded)
+  end
   loaded.took = sys.clock() - loaded.begun
   tell(ctx, require("srt.backend").told(plan, why), "warning: ")
   local say
@@ -187,16 +203,13 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
-  local reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
-  local state
-  state, message = require("srt.planning").state(loaded, plan, reporter)
-  if not state then return fail(ctx, message, loaded) end
+  message = not state and begin(plan)
+  if message then return fail(ctx, message, loaded) end
   reporter.folder, reporter.debug = state.handle.folder, say
   reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)
   if options.learner then options.learner:listen(reporter) end
   local status, unavailable = execute(ctx, options, sandbox, loaded, plan, say, reporter)
-  sandbox:close()
-  close_state(ctx, state, reporter)
+  finish()
   ctx.err(reporter:close(ctx.tty))
   if loaded.prompt then loaded.prompt:close(loaded.facts, loaded.policy, options.policy) end
   return status, unavailable
