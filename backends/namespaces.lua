@@ -191,8 +191,8 @@ end
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
 --- brief: boolean? masks of files as strings, binary: string? this program,
---- early: {network: fun(plan: table), tree: fun(plan: table): string?}? told as soon as parts of the plan are there, as
---- srt.c.sandbox wants them; a message ends it all,
+--- early: {network: fun(plan: table), build: fun(plan: table): string?}? told as soon as parts of the plan are there, as
+--- srt.c.sandbox wants them; a message ends it all, waits: boolean? of the plan,
 --- ready: (fun(key: string): boolean)? is a seccomp program built in?,
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan
@@ -235,8 +235,6 @@ function namespaces.compile(profile, rules, ctx)
   -- Landlock before ABI 2 breaks renames, and under it nothing can be mounted.
   plan.landlock = ctx.features.landlock >= 2 and not profile.nested
   plan.scopeSignals = ctx.features.landlock >= 6
-  message = early and early.tree(plan)
-  if message then return nil, message end
   local options = { unix = profile.unix.all, nested = profile.nested, root = plan.closeProc,
     groupSignals = plan.scopeSignals, guard = guard, sockets = sockets, observe = watch and watch.tells or false,
     learns = watch and watch.learns or nil }
@@ -257,6 +255,9 @@ function namespaces.compile(profile, rules, ctx)
     options.lead = true
     tell(plan.redirect, options, ctx.ready)
   end
+  plan.waits = ctx.waits
+  message = early and early.build(plan)
+  if message then return nil, message end
   plan.env = namespaces.environment(profile, rules, ctx, plan)
   return plan, nil, options
 end

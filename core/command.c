@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
+#include <linux/futex.h>
 #include <linux/limits.h>
 #include <sched.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 
 #include "core/agent.h"
 #include "core/landlock.h"
+#include "core/mounts.h"
 #include "core/seccomp.h"
 #include "core/setup.h"
 #include "core/system.h"
@@ -104,10 +106,12 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 struct start {
 	const struct confinement *confinement;
 	int control;
+	int words[2]; /* from PID 1; end of file: it gave up */
 	int report;
 	int keeper;
 	uint64_t missed;
 	int led;
+	pid_t runs; /* in PID 1's memory; cleared by the kernel */
 };
 
 /*
@@ -159,6 +163,22 @@ static bool is_there(const char *name)
 	return false;
 }
 
+/* Until nothing of the host's is there any more, and the host says so. */
+static int await_word(const struct start *start, struct failure *failure)
+{
+	int error = 0;
+	char word;
+
+	close(start->words[1]);
+	if (read(start->words[0], &word, sizeof(word)) != sizeof(word))
+		_exit(1);
+	if (start->confinement->early)
+		error = setup_await(start->control, MESSAGE_GO, NULL, failure);
+	return error ? error
+		     : setup_await(start->control, MESSAGE_RELEASE, NULL,
+				   failure);
+}
+
 static int command_main(void *data)
 {
 	struct start *start = data;
@@ -170,8 +190,7 @@ static int command_main(void *data)
 	caller_restore(caller);
 	if (!confine(start->confinement, &start->led, start->keeper,
 		     &result.failure) &&
-	    !setup_await(start->control, MESSAGE_RELEASE, NULL,
-			 &result.failure)) {
+	    !await_word(start, &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
 		execvp(plan->argv[0], (char *const *)plan->argv);
@@ -192,33 +211,53 @@ static void *map(size_t size, int sharing)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* What PID 1 does while the child prepares itself; then the child may go on. */
+static int detach(const struct start *start)
+{
+	int error = start->confinement->attached ? mounts_detach() : 0;
+
+	if (!error && write(start->words[1], "", 1) != 1)
+		error = -errno;
+	close(start->words[1]);
+	return error;
+}
+
 /*
  * As vfork(2), on a stack of its own: copying PID 1's page tables, and then its
- * pages one by one, would take longer than all that the child does. PID 1
- * stands still meanwhile, and only SIGKILL could end it.
+ * pages one by one, would take longer than all that the child does. The two
+ * share memory, errno as well: of PID 1 there are system calls alone meanwhile,
+ * which succeed or end it all. Only SIGKILL could end it by itself.
  */
-static pid_t clone_command(struct start *start)
+static int run_command(struct start *start, pid_t *out)
 {
+	int error;
 #ifdef __SANITIZE_ADDRESS__
 	pid_t pid = fork(); /* it can't follow a stack of our own */
 
 	if (pid == 0)
 		command_main(start);
-	return pid;
+	error = pid < 0 ? -errno : detach(start);
 #else
 	/* execvp(3) may copy all arguments to it. */
 	char *stack = map(STACK_SIZE, MAP_PRIVATE);
 	pid_t pid;
 
 	if (!stack)
-		return -1;
+		return -ENOMEM;
 	/* Of a huge page all would be zeroed. */
 	(void)madvise(stack, STACK_SIZE, MADV_NOHUGEPAGE);
+	start->runs = 1;
 	pid = clone(command_main, stack + STACK_SIZE,
-		    CLONE_VM | CLONE_VFORK | SIGCHLD, start);
+		    CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, start, NULL,
+		    NULL, &start->runs);
+	error = pid < 0 ? -errno : detach(start);
+	/* It has another program then, or has ended. */
+	while (pid > 0 && *(volatile pid_t *)&start->runs)
+		(void)syscall(SYS_futex, &start->runs, FUTEX_WAIT, 1, NULL);
 	(void)munmap(stack, STACK_SIZE);
-	return pid;
 #endif
+	*out = pid;
+	return error;
 }
 
 /* Until the child has sent it, or runs or failed without. */
@@ -239,25 +278,25 @@ int command_start(const struct confinement *confinement, int control,
 	struct start *start = map(sizeof(*start), MAP_SHARED);
 	bool waits = agent_waits(confinement->plan,
 				 confinement->led == LED_BY_AGENT);
-	int ends[2], pair[2] = { -1, -1 }, error = 0;
+	int ends[2], words[2], pair[2] = { -1, -1 }, error;
 
-	if (!start || pipe2(ends, O_CLOEXEC) ||
+	if (!start || pipe2(ends, O_CLOEXEC) || pipe2(words, O_CLOEXEC) ||
 	    (waits &&
 	     socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)))
 		return -errno;
 	*start = (struct start){ .confinement = confinement,
 				 .control = control,
+				 .words = { words[0], words[1] },
 				 .report = ends[1],
 				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
-	command->pid = clone_command(start);
-	if (command->pid < 0)
-		error = -errno;
+	error = run_command(start, &command->pid);
 	command->report = ends[0];
 	command->missed = start->missed;
 	command->led = start->led;
 	command->listener = -1;
 	close(ends[1]);
+	close(words[0]);
 	if (waits) {
 		close(pair[1]);
 		command->listener = take_listener(pair[0]);

@@ -41,6 +41,8 @@ struct command {
  * @state: the state file, held until nothing else lives inside; or -1
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
+ * @early: the plan's @argv and @env come with MESSAGE_GO, and that is to come
+ * @attached: the host's tree is, so mounts_detach() is owed
  * @janitor: socket to it, where it waits to hear that nothing else lives; or -1
  * @handover: what the host process gets once the command is there
  * @unreached: PID 1's
@@ -57,6 +59,8 @@ struct confinement {
 	int unused;
 	int state;
 	int led;
+	bool early;
+	bool attached;
 	int janitor;
 	struct handover handover;
 	struct unreached unreached;
@@ -71,8 +75,10 @@ enum { LED_NOT = 1, LED_BY_AGENT = 2 };
  *
  * In the child, in this order: signals and limits as the caller had them,
  * capabilities, no_new_privs, Landlock, descriptors, seccomp; then it waits for
- * MESSAGE_RELEASE, the host's next one, and for PID 1 that is exec's end.
- * Context: PID 1 inside, in the new root, all signals blocked.
+ * PID 1 to have detached the host's tree meanwhile, and for the host's next
+ * messages: where the plan is early MESSAGE_GO, and MESSAGE_RELEASE; exec. PID
+ * 1 waits until that is done. Context: PID 1 inside, in the new root, all
+ * signals blocked.
  * @control: borrowed socket to the host process
  * Return: 0 with @command filled, or -errno.
  */

@@ -22,9 +22,8 @@
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_MAPS
  * @network: of the plan, @listen and @redirect are complete, but for what the
  *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
- * @tree: of the plan, @cwd, @root_read_only, @steps, @files, @temp_dir,
- *	@placeholders, @state, @landlock, @scope_signals, @writable, @keep_fds
- *	and @watch are complete; PID 1 (MESSAGE_TREE) and janitor know
+ * @built: the plan is complete but for @argv and @env; PID 1 (MESSAGE_BUILD)
+ *	and janitor know
  * @processors: janitor's and PID 1's; complete before the fork
  * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor
  *reads meanwhile; bytes, 0 where it has not, or there is no room
@@ -37,7 +36,7 @@ struct shared {
 	const char *inherited[INHERITED_COUNT];
 	pid_t init;
 	bool network;
-	bool tree;
+	bool built;
 	struct processors processors;
 	_Atomic(size_t) mounts_size;
 	char mounts[SHARED_MOUNTS];

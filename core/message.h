@@ -23,7 +23,7 @@ enum message_kind {
 	/* Parts of the plan that are complete before the rest is: struct shared
 	 */
 	MESSAGE_NETWORK,
-	MESSAGE_TREE,
+	MESSAGE_BUILD,
 	MESSAGE_RELEASE, /* the command may begin */
 	MESSAGE_SIGNAL,	 /* @value: signal for the command */
 	MESSAGE_FREEZE,	 /* stop everything inside; again: does it hold? @id */

@@ -444,11 +444,17 @@ static int keep_masks(struct mounts *m, int old)
 
 static int pivot(const struct mounts *m, struct failure *failure)
 {
-	if (fchdir(m->new_root) || sys_pivot_root(".", ".") ||
-	    syscall(SYS_umount2, ".", MNT_DETACH_) || chdir("/"))
+	if (fchdir(m->new_root) || sys_pivot_root(".", ".") || chdir("/"))
 		return failure_set(failure, errno,
 				   "cannot change to the new root");
 	return 0;
+}
+
+int mounts_detach(void)
+{
+	/* It lies over the new root, where umount2(2) looks, and paths don't:
+	 * pivot_root(2). */
+	return syscall(SYS_umount2, "/", MNT_DETACH_) ? -errno : 0;
 }
 
 int mounts_view(const struct mounts *m)

@@ -98,12 +98,22 @@ int mounts_own(struct mounts *mounts, const struct plan *plan,
  * mounts_apply() - do the plan's steps and pivot into the new root
  *
  * A plan whose root is not the host's tree, read-only, gets it built anew.
- * Sources are opened in the host's tree, without following links, before it is
- * detached. Of @mounts, @masks is left to the caller.
+ * Sources are opened in the host's tree, without following links; no path leads
+ * there any more afterwards, and mounts_detach() is owed. Of @mounts, @masks is
+ * left to the caller.
  * @masks: from mounts_masks(), or -1
  */
 int mounts_apply(struct mounts *mounts, const struct plan *plan, int masks,
 		 struct failure *failure);
+
+/**
+ * mounts_detach() - take the host's tree away
+ *
+ * Takes a grace period of the kernel's, so others may work meanwhile.
+ * Context: PID 1, once, after mounts_apply().
+ * Return: 0 or -errno.
+ */
+int mounts_detach(void);
 
 /**
  * mounts_clear() - have what the janitor removes be no mount points

@@ -195,7 +195,7 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 	if (sandbox->shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
 	sandbox_order(sandbox, MESSAGE_GO);
-	if (!error && !sandbox->shared->tree)
+	if (!error && !sandbox->shared->built)
 		error = order(sandbox, MESSAGE_GO);
 	if (error)
 		advise(failure);
@@ -208,12 +208,12 @@ void sandbox_network(struct sandbox *sandbox)
 	sandbox_order(sandbox, MESSAGE_NETWORK);
 }
 
-void sandbox_tree(struct sandbox *sandbox)
+void sandbox_build(struct sandbox *sandbox)
 {
-	sandbox->shared->tree = true;
+	sandbox->shared->built = true;
 	be_subreaper();
 	/* PID 1 has work that does not wait for the janitor's. */
-	sandbox_order(sandbox, MESSAGE_TREE);
+	sandbox_order(sandbox, MESSAGE_BUILD);
 	/* Whoever is gone has said why: sandbox_await() reads it. */
 	(void)order(sandbox, MESSAGE_GO);
 }

@@ -81,12 +81,12 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 void sandbox_network(struct sandbox *sandbox);
 
 /**
- * sandbox_tree() - likewise, have it build its tree, with what that takes on
- * the host
+ * sandbox_build() - likewise, have it build all of itself, with what that takes
+ * on the host, up to a process that waits to be the command
  *
- * Context: of the plan, what @tree of struct shared says is complete.
+ * Context: of the plan, what @built of struct shared says is complete.
  */
-void sandbox_tree(struct sandbox *sandbox);
+void sandbox_build(struct sandbox *sandbox);
 
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan

@@ -203,12 +203,11 @@ static int make_network(const struct plan *plan,
 }
 
 /*
- * What the tree takes is complete then, and the network there: first, where we
- * are told of that first. @whole: the plan is complete
+ * What a sandbox takes is complete then, and the network there: first, where we
+ * are told of that first.
  */
-static int await_tree(const struct plan *plan, int control,
-		      struct confinement *confinement, bool *whole,
-		      struct failure *failure)
+static int await_plan(const struct plan *plan, int control,
+		      struct confinement *confinement, struct failure *failure)
 {
 	enum message_kind kind = hear(control, NULL);
 	bool first = kind == MESSAGE_NETWORK;
@@ -216,14 +215,16 @@ static int await_tree(const struct plan *plan, int control,
 
 	if (!error && first)
 		kind = hear(control, NULL);
-	*whole = kind == MESSAGE_GO;
-	if (!error && !*whole && kind != MESSAGE_TREE)
+	confinement->early = kind == MESSAGE_BUILD;
+	if (!error && !confinement->early && kind != MESSAGE_GO)
 		error = failure_set(failure, EPROTO, "unexpected message");
-	return error || first ? error
-			      : make_network(plan, confinement, failure);
+	if (!error && !first)
+		error = make_network(plan, confinement, failure);
+	return error ? error
+		     : redirect_else(&plan->redirect, &confinement->led,
+				     failure);
 }
 
-/* Of the plan, MESSAGE_TREE is all it takes. */
 static int make_tree(const struct shared *shared, int setup,
 		     struct mounts *mounts, struct confinement *confinement,
 		     struct failure *failure)
@@ -242,6 +243,7 @@ static int make_tree(const struct shared *shared, int setup,
 		error = build_root(mounts, plan, *masks,
 				   &confinement->handover.view, failure);
 	confinement->masks = mounts->masks;
+	confinement->attached = !made;
 	if (!error)
 		error = setup_enter(plan, failure);
 	if (!error)
@@ -257,7 +259,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	struct mounts mounts = { -1, -1, -1, 0 };
 	struct handover *handover = &confinement->handover;
 	int *masks = &confinement->unused;
-	bool made = plan->bwrap.program, whole = false;
+	bool made = plan->bwrap.program;
 	int error = made ? 0 : namespaces_enter(failure);
 
 	if (!error && !made)
@@ -272,7 +274,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!made && !plan->id.root_caller)
 		error = mounts_masks_begin(plan, masks, failure);
 	if (!error)
-		error = await_tree(plan, control, confinement, &whole, failure);
+		error = await_plan(plan, control, confinement, failure);
 	processors_restore(&shared->processors);
 	if (error)
 		return error;
@@ -284,11 +286,6 @@ static int set_up(const struct shared *shared, int control, int setup,
 				   made ? plan->bwrap.state : -1 },
 		    8, handover->listeners);
 	error = make_tree(shared, setup, &mounts, confinement, failure);
-	if (!error && !whole)
-		error = setup_await(control, MESSAGE_GO, NULL, failure);
-	if (!error)
-		error = redirect_else(&plan->redirect, &confinement->led,
-				      failure);
 	if (!error)
 		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
 				    &confinement->filter, failure);

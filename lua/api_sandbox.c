@@ -243,14 +243,14 @@ static int sandbox_lua_network(lua_State *L)
 	return 0;
 }
 
-/* sandbox:tree(plan): likewise, what its tree takes */
-static int sandbox_lua_tree(lua_State *L)
+/* sandbox:build(plan): likewise, all but argv and env */
+static int sandbox_lua_build(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	plan_read_tree(L, 2, object->shared);
-	sandbox_tree(&object->sandbox);
+	plan_read_sandbox(L, 2, object->shared);
+	sandbox_build(&object->sandbox);
 	return 0;
 }
 
@@ -493,7 +493,7 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "start", sandbox_lua_start },
 		{ "mounts", sandbox_lua_mounts },
 		{ "network", sandbox_lua_network },
-		{ "tree", sandbox_lua_tree },
+		{ "build", sandbox_lua_build },
 		{ "release", sandbox_lua_release },
 		{ "await", sandbox_lua_await },
 		{ "listeners", sandbox_lua_listeners },

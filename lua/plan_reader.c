@@ -393,14 +393,23 @@ void plan_read_network(lua_State *L, int index, struct shared *shared)
 	read_network(&reader, index, &shared->plan);
 }
 
-static void read_tree(struct plan_reader *r, int index, struct plan *plan)
+/* All but what the command is. */
+static void read_sandbox(struct plan_reader *r, int index,
+			 struct shared *shared)
 {
+	struct plan *plan = &shared->plan;
+	lua_State *L = r->L;
+
 	plan->cwd = text_field(r, index, "cwd", true);
 	plan->temp_dir = text_field(r, index, "tempDir", false);
 	plan->state = text_field(r, index, "state", false);
+	plan->waits = flag_at(r, index, "waits");
 	plan->root_read_only = flag_at(r, index, "rootReadOnly");
 	plan->landlock = flag_at(r, index, "landlock");
 	plan->scope_signals = flag_at(r, index, "scopeSignals");
+	plan->all_sockets = flag_at(r, index, "allSockets");
+	plan->paths = list_field(r, index, "paths", read_path,
+				 sizeof(*plan->paths), &plan->path_count);
 	plan->writable =
 		strings_field(r, index, "writable", &plan->writable_count);
 	plan->placeholders = strings_field(r, index, "placeholders",
@@ -409,36 +418,6 @@ static void read_tree(struct plan_reader *r, int index, struct plan *plan)
 				 sizeof(*plan->steps), &plan->step_count);
 	plan->files = list_field(r, index, "files", read_file,
 				 sizeof(*plan->files), &plan->file_count);
-	plan->keep_fds = list_field(r, index, "keepFds", read_fd,
-				    sizeof(*plan->keep_fds), &plan->keep_count);
-	if (lua_getfield(r->L, index, "watch") != LUA_TNIL)
-		read_watch(r, lua_gettop(r->L), &plan->watch);
-	lua_pop(r->L, 1);
-}
-
-void plan_read_tree(lua_State *L, int index, struct shared *shared)
-{
-	struct plan_reader reader = { .L = L, .shared = shared };
-
-	read_tree(&reader, index, &shared->plan);
-}
-
-void plan_read(lua_State *L, int index, struct shared *shared)
-{
-	struct plan_reader reader = { .L = L, .shared = shared }, *r = &reader;
-	struct plan *plan = &shared->plan;
-	size_t unused;
-
-	plan->argv = strings_field(r, index, "argv", &unused);
-	plan->env = strings_field(r, index, "env", &unused);
-	if (!plan->argv[0])
-		luaL_error(L, "plan.argv: empty");
-	plan->waits = flag_at(r, index, "waits");
-	plan->all_sockets = flag_at(r, index, "allSockets");
-	if (!shared->tree)
-		read_tree(r, index, plan);
-	plan->paths = list_field(r, index, "paths", read_path,
-				 sizeof(*plan->paths), &plan->path_count);
 	plan->filter = text_field(r, index, "filter", false);
 	if (!plan->filter)
 		plan->rules =
@@ -453,6 +432,9 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	if (lua_getfield(L, index, "sockets") != LUA_TNIL)
 		plan_read_sockets(r, lua_gettop(L), &plan->sockets);
 	lua_pop(L, 1);
+	if (lua_getfield(L, index, "watch") != LUA_TNIL)
+		read_watch(r, lua_gettop(L), &plan->watch);
+	lua_pop(L, 1);
 	read_notified(r, index, &plan->notified);
 	if (!shared->network)
 		read_network(r, index, plan);
@@ -465,4 +447,27 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 	if (lua_getfield(L, index, "bwrap") != LUA_TNIL)
 		read_bwrap(r, lua_gettop(L), &plan->bwrap);
 	lua_pop(L, 1);
+	plan->keep_fds = list_field(r, index, "keepFds", read_fd,
+				    sizeof(*plan->keep_fds), &plan->keep_count);
+}
+
+void plan_read_sandbox(lua_State *L, int index, struct shared *shared)
+{
+	struct plan_reader reader = { .L = L, .shared = shared };
+
+	read_sandbox(&reader, index, shared);
+}
+
+void plan_read(lua_State *L, int index, struct shared *shared)
+{
+	struct plan_reader reader = { .L = L, .shared = shared }, *r = &reader;
+	struct plan *plan = &shared->plan;
+	size_t unused;
+
+	plan->argv = strings_field(r, index, "argv", &unused);
+	plan->env = strings_field(r, index, "env", &unused);
+	if (!plan->argv[0])
+		luaL_error(L, "plan.argv: empty");
+	if (!shared->built)
+		read_sandbox(r, index, shared);
 }

@@ -57,12 +57,14 @@ function planning.plan(options, loaded, name, identity, early)
   local publish = table.move(profile.network.publish, 1, #profile.network.publish, #options.publish + 1,
     table.move(options.publish, 1, #options.publish, 1, {}))
   local backend = require "srt.backend"
+  -- What else may fail has to be there before the command is. Without namespaces a server inside has the host's port.
+  local waits = options.controlFd ~= nil or options.watch or publish[1] ~= nil and name ~= "landlock"
   local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
     stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
     identity = identity, early = name == "namespaces" and early or nil, keepFds = options.keep,
     binary = sys.realpath("/proc/self/exe"), brief = true,
     ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil,
-    terminal = loaded.terminal })
+    terminal = loaded.terminal, waits = waits })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan, options.infos)
     or options.controlFd and require("srt.descriptors").control(options.controlFd, options.keep, loaded.rules, plan)
   if message then return nil, message end
@@ -74,7 +76,7 @@ function planning.plan(options, loaded, name, identity, early)
     return nil, "strict = true: nothing was run, since Landlock can't hold all of it here (Linux 6.12 is needed, "
       .. "and no allowNestedUserNamespaces)"
   end
-  plan.argv, plan.publish = options.command, publish
+  plan.argv, plan.publish, plan.waits = options.command, publish, waits
   return with_secrets(loaded, plan)
 end
 

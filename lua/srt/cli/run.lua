@@ -70,8 +70,6 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     published, message = require("srt.publish").listen(plan.publish)
     if not published then return fail(ctx, message, loaded) end
   end
-  -- What else may fail has to be there before the command is.
-  plan.waits = options.controlFd ~= nil or options.watch or published ~= nil
   ok, message, unavailable = sandbox:start(plan)
   if ok then warn(ctx, loaded) end
   if ok and not plan.waits then sandbox:release() end
@@ -190,7 +188,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   local plan
   plan, message = planning.plan(options, loaded, name, sandbox:identity(), {
     network = function(part) sandbox:network(part) end,
-    tree = function(part) return begin(part) or sandbox:tree(part) end,
+    build = function(part) return begin(part) or sandbox:build(part) end,
   })
   if not plan then
     if state then finish() end
