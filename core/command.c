@@ -21,6 +21,7 @@
 #include "core/agent.h"
 #include "core/landlock.h"
 #include "core/mounts.h"
+#include "core/processors.h"
 #include "core/seccomp.h"
 #include "core/setup.h"
 #include "core/system.h"
@@ -228,7 +229,8 @@ static int detach(const struct start *start)
  * share memory, errno as well: of PID 1 there are system calls alone meanwhile,
  * which succeed or end it all. Only SIGKILL could end it by itself.
  */
-static int run_command(struct start *start, pid_t *out)
+static int run_command(struct start *start, struct processors *aside,
+		       pid_t *out)
 {
 	int error;
 #ifdef __SANITIZE_ADDRESS__
@@ -251,6 +253,8 @@ static int run_command(struct start *start, pid_t *out)
 		    CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, start, NULL,
 		    NULL, &start->runs);
 	error = pid < 0 ? -errno : detach(start);
+	processors_choose(aside);
+	processors_part(0, aside);
 	/* It has another program then, or has ended. */
 	while (pid > 0 && *(volatile pid_t *)&start->runs)
 		(void)syscall(SYS_futex, &start->runs, FUTEX_WAIT, 1, NULL);
@@ -290,7 +294,7 @@ int command_start(const struct confinement *confinement, int control,
 				 .report = ends[1],
 				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
-	error = run_command(start, &command->pid);
+	error = run_command(start, &command->aside, &command->pid);
 	command->report = ends[0];
 	command->missed = start->missed;
 	command->led = start->led;

@@ -10,6 +10,7 @@
 
 #include "core/caller.h"
 #include "core/handover.h"
+#include "core/processors.h"
 #include "core/plan.h"
 #include "core/unreached.h"
 #include "core/util.h"
@@ -31,6 +32,7 @@ struct command {
 	int listener;
 	uint64_t missed;
 	int led;
+	struct processors aside;
 };
 
 /**

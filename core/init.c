@@ -345,7 +345,9 @@ static int begin(struct init *init, const struct confinement *confinement)
 		close(init->watch);
 	if (confinement->unused >= 0)
 		close(confinement->unused);
-	return error ? error : release(init, confinement->plan);
+	error = error ? error : release(init, confinement->plan);
+	processors_restore(&init->command.aside);
+	return error;
 }
 
 /* Somebody is notified, or nobody can be any more. */

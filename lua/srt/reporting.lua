@@ -2,9 +2,13 @@
 -- What a policy says about reports, and the reporter of one run (srt.reporter).
 local reporting = {}
 
--- What else it can do is in srt.reporter, loaded when it is asked for.
-local Reporter = setmetatable({}, { __index = function(_, name) return require("srt.reporter").methods[name] end })
+local Reporter = {}
 Reporter.__index = Reporter
+
+-- What else it can do is in srt.reporter, loaded when it is asked for.
+for _, name in ipairs { "add", "allowed", "close", "decided", "listened", "missed", "replace" } do
+  Reporter[name] = function(...) return require("srt.reporter").methods[name](...) end
+end
 
 ---What a policy says about reports.
 ---@param policy table from policy.load

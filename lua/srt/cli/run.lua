@@ -115,7 +115,7 @@ end
 -- Everything that must be known before a plan is made: the loaded policy with facts, temp (the run's temporary
 -- directory) and folders (for its state); or nil and what to say.
 local function prepare(ctx, options, sandbox)
-  local message = require("srt.descriptors").absent(options.keep)
+  local message = options.keep[1] and require("srt.descriptors").absent(options.keep)
     or options.controlFd and require("srt.updates").check(options) or nil
   if message then return nil, ours(message) end
   local facts, temp
