@@ -212,14 +212,19 @@ static void *map(size_t size, int sharing)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* What PID 1 does while the child prepares itself; then the child may go on. */
-static int detach(const struct start *start)
+/*
+ * What PID 1 does while the child prepares itself; then the child may go on, by
+ * itself on its processor, where there are others.
+ */
+static int detach(const struct start *start, struct processors *aside)
 {
 	int error = start->confinement->attached ? mounts_detach() : 0;
 
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
 	close(start->words[1]);
+	processors_choose(aside);
+	processors_part(0, aside);
 	return error;
 }
 
@@ -229,38 +234,32 @@ static int detach(const struct start *start)
  * share memory, errno as well: of PID 1 there are system calls alone meanwhile,
  * which succeed or end it all. Only SIGKILL could end it by itself.
  */
-static int run_command(struct start *start, struct processors *aside,
-		       pid_t *out)
+static int run_command(struct start *start, struct command *command)
 {
 	int error;
 #ifdef __SANITIZE_ADDRESS__
-	pid_t pid = fork(); /* it can't follow a stack of our own */
-
-	if (pid == 0)
+	command->pid = fork(); /* it can't follow a stack of our own */
+	if (command->pid == 0)
 		command_main(start);
-	error = pid < 0 ? -errno : detach(start);
+	error = command->pid < 0 ? -errno : detach(start, &command->aside);
 #else
 	/* execvp(3) may copy all arguments to it. */
 	char *stack = map(STACK_SIZE, MAP_PRIVATE);
-	pid_t pid;
 
 	if (!stack)
 		return -ENOMEM;
 	/* Of a huge page all would be zeroed. */
 	(void)madvise(stack, STACK_SIZE, MADV_NOHUGEPAGE);
 	start->runs = 1;
-	pid = clone(command_main, stack + STACK_SIZE,
-		    CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, start, NULL,
-		    NULL, &start->runs);
-	error = pid < 0 ? -errno : detach(start);
-	processors_choose(aside);
-	processors_part(0, aside);
+	command->pid = clone(command_main, stack + STACK_SIZE,
+			     CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, start,
+			     NULL, NULL, &start->runs);
+	error = command->pid < 0 ? -errno : detach(start, &command->aside);
 	/* It has another program then, or has ended. */
-	while (pid > 0 && *(volatile pid_t *)&start->runs)
+	while (command->pid > 0 && *(volatile pid_t *)&start->runs)
 		(void)syscall(SYS_futex, &start->runs, FUTEX_WAIT, 1, NULL);
 	(void)munmap(stack, STACK_SIZE);
 #endif
-	*out = pid;
 	return error;
 }
 
@@ -278,7 +277,7 @@ static int take_listener(int keeper)
 int command_start(const struct confinement *confinement, int control,
 		  struct command *command)
 {
-	/* Shared also where clone_command() forks. */
+	/* Shared also where run_command() forks. */
 	struct start *start = map(sizeof(*start), MAP_SHARED);
 	bool waits = agent_waits(confinement->plan,
 				 confinement->led == LED_BY_AGENT);
@@ -294,7 +293,7 @@ int command_start(const struct confinement *confinement, int control,
 				 .report = ends[1],
 				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
-	error = run_command(start, &command->aside, &command->pid);
+	error = run_command(start, command);
 	command->report = ends[0];
 	command->missed = start->missed;
 	command->led = start->led;

@@ -10,8 +10,8 @@
 
 #include "core/caller.h"
 #include "core/handover.h"
-#include "core/processors.h"
 #include "core/plan.h"
+#include "core/processors.h"
 #include "core/unreached.h"
 #include "core/util.h"
 
@@ -25,6 +25,7 @@
  *	command runs, else a struct command_report
  * @missed: signals, by SIGNAL_BIT(), that are pending for PID 1 and that the
  *	command did not get, though it is in the same process group
+ * @aside: PID 1 is on other processors until processors_restore()
  */
 struct command {
 	pid_t pid;

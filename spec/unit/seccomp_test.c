@@ -24,6 +24,7 @@
 
 #include "core/seccomp.h"
 #include "spec/unit/bpf_simulator.h"
+#include "spec/unit/seccomp_rules.h"
 
 /* As the kernel would answer; and so does what the agent goes by. */
 static unsigned int simulate(const struct sock_fprog *program,
@@ -38,7 +39,7 @@ static unsigned int simulate(const struct sock_fprog *program,
 #define ALLOW SECCOMP_RET_ALLOW
 #define FAIL(error) (SECCOMP_RET_ERRNO | (error))
 #define HIGH (UINT64_C(1) << 32)
-#define MAX_RULES 1024
+#define MAX_RULES SECCOMP_RULES_MAX
 
 #define NOTIFY SECCOMP_RET_USER_NOTIF
 
@@ -216,49 +217,6 @@ static const struct {
 
 static struct seccomp_rule rules[MAX_RULES];
 
-static uint64_t number(lua_State *L, const char *name)
-{
-	uint64_t value;
-
-	lua_getfield(L, -1, name);
-	value = (uint64_t)lua_tointeger(L, -1);
-	lua_pop(L, 1);
-	return value;
-}
-
-static bool flag(lua_State *L, const char *name)
-{
-	bool value;
-
-	lua_getfield(L, -1, name);
-	value = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return value;
-}
-
-static void read_rule(lua_State *L, struct seccomp_rule *rule)
-{
-	*rule = (struct seccomp_rule){ .error = (int)number(L, "errno"),
-				       .notify = flag(L, "notify") };
-	lua_getfield(L, -1, "call");
-	rule->call = lua_tostring(L, -1);
-	lua_pop(L, 1);
-	lua_getfield(L, -1, "args");
-	rule->arg_count = lua_rawlen(L, -1);
-	for (size_t i = 0; i < rule->arg_count; i++) {
-		lua_rawgeti(L, -1, (lua_Integer)i + 1);
-		rule->args[i] = (struct seccomp_arg){
-			.index = (unsigned int)number(L, "index"),
-			.above = flag(L, "above"),
-			.differs = flag(L, "differs"),
-			.mask = number(L, "mask"),
-			.value = number(L, "value"),
-		};
-		lua_pop(L, 1);
-	}
-	lua_pop(L, 1);
-}
-
 /* Fills @rules; their names live as long as @L. */
 static size_t read_rules(lua_State *L, enum options options)
 {
@@ -276,14 +234,8 @@ static size_t read_rules(lua_State *L, enum options options)
 		 options & GROUP_SIGNALS ? "true" : "false",
 		 options & GUARD || options == NOTIFIED ? "true" : "false",
 		 options & SOCKETS ? "true" : "false");
-	assert_int_equal(luaL_dostring(L, call), LUA_OK);
-	count = lua_rawlen(L, -1);
+	count = seccomp_rules_read(L, call, rules);
 	assert_in_range(count, 1, MAX_RULES);
-	for (size_t i = 0; i < count; i++) {
-		lua_rawgeti(L, -1, (lua_Integer)i + 1);
-		read_rule(L, &rules[i]);
-		lua_pop(L, 1);
-	}
 	return count;
 }
 
@@ -380,21 +332,6 @@ static void unknown_calls_and_foreign_machines(void **state)
 	}
 }
 
-/* Anything, but mostly what some rule looks for, or nearly. */
-static uint64_t some_argument(size_t count)
-{
-	const struct seccomp_rule *rule = &rules[(size_t)rand() % count];
-	uint64_t value = (uint64_t)(rand() % 4);
-
-	if (rule->arg_count && rand() % 4)
-		value = rule->args[(size_t)rand() % rule->arg_count].value;
-	if (rand() % 4 == 0)
-		value += (uint64_t)(rand() % 3) - 1;
-	if (rand() % 8 == 0)
-		value |= UINT64_C(1) << rand() % 64;
-	return value;
-}
-
 static bool holds(const struct seccomp_rule *rule,
 		  const struct seccomp_data *data)
 {
@@ -466,7 +403,8 @@ static void every_number_as_the_rules_say(void **state)
 				unsigned int got;
 
 				for (size_t a = 0; a < 6; a++)
-					data.args[a] = some_argument(count);
+					data.args[a] = seccomp_rules_argument(
+						rules, count);
 				got = simulate(&program, &data);
 				if (!as_the_rules_say(&data, numbers, count,
 						      got))
