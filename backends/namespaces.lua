@@ -191,8 +191,8 @@ end
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
 --- brief: boolean? masks of files as strings, binary: string? this program,
---- early: {network: fun(plan: table), build: fun(plan: table): string?}? told as soon as parts of the plan are there, as
---- srt.c.sandbox wants them; a message ends it all, waits: boolean? of the plan,
+--- early: {network: fun(plan: table), build: fun(plan: table): string?}? told as soon as parts of the plan are there,
+--- as srt.c.sandbox wants them; a message ends it all, waits: boolean? of the plan,
 --- ready: (fun(key: string): boolean)? is a seccomp program built in?,
 --- files: {name: string, content: string}[]? ours, at namespaces.FILES .. "/" .. name}
 ---@return table? plan

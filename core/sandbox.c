@@ -178,20 +178,17 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	identity_alone(&shared->plan.id);
 }
 
-/*
- * As a janitor is, in whose place we may have to be. Not before there is a
- * plan: what a secret's command has left, an agent of the user's, is not ours.
- */
-static void be_subreaper(void)
-{
-	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-}
-
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
 	int error = 0;
 
-	be_subreaper();
+	/*
+	 * As a janitor is, in whose place we may have to be; PID 1 in
+	 * namespaces of ours is our child anyway. Not before: what a secret's
+	 * command has left, an agent of the user's, is not ours.
+	 */
+	if (!plan_in_namespaces(&sandbox->shared->plan))
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (sandbox->shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
 	sandbox_order(sandbox, MESSAGE_GO);
@@ -211,7 +208,6 @@ void sandbox_network(struct sandbox *sandbox)
 void sandbox_build(struct sandbox *sandbox)
 {
 	sandbox->shared->built = true;
-	be_subreaper();
 	/* PID 1 has work that does not wait for the janitor's. */
 	sandbox_order(sandbox, MESSAGE_BUILD);
 	/* Whoever is gone has said why: sandbox_await() reads it. */
