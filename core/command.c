@@ -141,23 +141,21 @@ static uint64_t missed_signals(void)
 	return missed;
 }
 
-/* Is there a file that execvp(3) would have taken? */
-static bool is_there(const char *name)
+/* The first file that execvp(3) would look at, where there is one. */
+static bool find(const char *name, char file[PATH_MAX])
 {
 	const char *path = getenv("PATH");
-	char file[PATH_MAX];
 
-	if (strchr(name, '/'))
-		return !access(name, F_OK);
 	if (!*name)
 		return false;
 	path = path ? path : "/bin:/usr/bin"; /* confstr(3), _CS_PATH */
 	do {
 		size_t size = strcspn(path, ":");
+		int whole =
+			snprintf(file, PATH_MAX, "%.*s/%s",
+				 size ? (int)size : 1, size ? path : ".", name);
 
-		snprintf(file, sizeof(file), "%.*s/%s", size ? (int)size : 1,
-			 size ? path : ".", name);
-		if (!access(file, F_OK))
+		if (whole < PATH_MAX && !access(file, F_OK))
 			return true;
 		path += size;
 	} while (*path++);
@@ -173,11 +171,30 @@ static int await_word(const struct start *start, struct failure *failure)
 	close(start->words[1]);
 	if (read(start->words[0], &word, sizeof(word)) != sizeof(word))
 		_exit(1);
+	setup_look(start->control, start->confinement->processors);
 	if (start->confinement->early)
 		error = setup_await(start->control, MESSAGE_GO, NULL, failure);
 	return error ? error
 		     : setup_await(start->control, MESSAGE_RELEASE, NULL,
 				   failure);
+}
+
+/* Return: errno of why not; ELIBACC: what the file names is not there. */
+static int execute(char *const *argv)
+{
+	char file[PATH_MAX];
+	bool named = strchr(argv[0], '/'), found = false;
+	int error;
+
+	/* To try each place takes longer than to look there. */
+	if (!named && (found = find(argv[0], file)))
+		execv(file, argv);
+	execvp(argv[0], argv);
+	error = errno;
+	if (named)
+		found = !access(argv[0], F_OK);
+	/* What is there, and is not, is what it names: execve(2). */
+	return error == ENOENT && found ? ELIBACC : error;
 }
 
 static int command_main(void *data)
@@ -194,11 +211,7 @@ static int command_main(void *data)
 	    !await_word(start, &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
-		execvp(plan->argv[0], (char *const *)plan->argv);
-		result.not_run = errno;
-		/* What is there, and is not, is what it names: execve(2). */
-		if (errno == ENOENT && is_there(plan->argv[0]))
-			result.not_run = ELIBACC;
+		result.not_run = execute((char *const *)plan->argv);
 	}
 	(void)!write(start->report, &result, sizeof(result));
 	_exit(125);

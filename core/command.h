@@ -38,6 +38,7 @@ struct command {
 
 /**
  * struct confinement - what a command is put under, and PID 1 works with
+ * @processors: those that the run began with
  * @ruleset: Landlock ruleset, or -1
  * @masks: where the masks are, or -1 (core/remount.h)
  * @unused: closed once the command is there, since that may take a while; or -1
@@ -56,6 +57,7 @@ struct command {
 struct confinement {
 	const struct plan *plan;
 	const struct caller *caller;
+	const struct processors *processors;
 	struct sock_fprog filter;
 	int ruleset;
 	int masks;

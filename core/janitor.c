@@ -202,6 +202,30 @@ static bool await_order(struct janitor *janitor, enum message_kind kind)
 	return true;
 }
 
+/*
+ * The host's word that all is complete which the plan has for us. PID 1, which
+ * is on our processor, passes it on: waking another one takes a while.
+ */
+static bool await_go(struct janitor *janitor, struct failure *failure)
+{
+	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
+				{ .fd = janitor->child, .events = POLLIN } };
+	struct message message;
+
+	if (!plan_in_namespaces(&janitor->shared->plan))
+		return await_order(janitor, MESSAGE_GO);
+	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
+		;
+	if (fds[0].revents)
+		return await_order(janitor, MESSAGE_GO);
+	if (sys_receive(janitor->child, &message, sizeof(message), NULL,
+			NULL) == sizeof(message))
+		return message.kind == MESSAGE_GO;
+	/* What it had to say it has told the host. */
+	failure_set(failure, 0, "the sandbox was killed from outside");
+	return false;
+}
+
 /* It begins once what its arguments name is there, and is PID 1's parent. */
 static int await_bwrap(struct janitor *janitor, struct failure *failure)
 {
@@ -368,7 +392,7 @@ static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 		read_mounts(janitor->shared);
 	if (!error && plan_in_namespaces(plan) && plan->id.root_caller)
 		error = mounts_masks_begin(plan, &janitor->masks, failure);
-	if (!error && !await_order(janitor, MESSAGE_GO))
+	if (!error && !await_go(janitor, failure))
 		error = -ECANCELED;
 	processors_restore(&janitor->shared->processors);
 	return error ? error : prepare(janitor, failure);

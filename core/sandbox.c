@@ -192,7 +192,8 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 	if (sandbox->shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
 	sandbox_order(sandbox, MESSAGE_GO);
-	if (!error && !sandbox->shared->built)
+	/* Else PID 1 tells it. */
+	if (!error && !plan_in_namespaces(&sandbox->shared->plan))
 		error = order(sandbox, MESSAGE_GO);
 	if (error)
 		advise(failure);
@@ -208,10 +209,7 @@ void sandbox_network(struct sandbox *sandbox)
 void sandbox_build(struct sandbox *sandbox)
 {
 	sandbox->shared->built = true;
-	/* PID 1 has work that does not wait for the janitor's. */
 	sandbox_order(sandbox, MESSAGE_BUILD);
-	/* Whoever is gone has said why: sandbox_await() reads it. */
-	(void)order(sandbox, MESSAGE_GO);
 }
 
 void sandbox_release(struct sandbox *sandbox)

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <poll.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -34,6 +36,7 @@ struct confinement setup_first(const struct shared *shared)
 	return (struct confinement){
 		.plan = &shared->plan,
 		.caller = &shared->caller,
+		.processors = &shared->processors,
 		.ruleset = -1,
 		.masks = -1,
 		.unused = -1,
@@ -79,6 +82,18 @@ int setup_tell(int to, enum message_kind kind, int fd)
 
 	/* Reset: it went away without reading what we had sent before. */
 	return error == -EPIPE || error == -ECONNRESET ? 0 : error;
+}
+
+/* How long one looks for the host's word before one sleeps. */
+#define LOOK_MS 2
+
+void setup_look(int control, const struct processors *processors)
+{
+	struct pollfd fd = { .fd = control, .events = POLLIN };
+	long long end = sys_now_ms() + LOOK_MS;
+
+	while (processors->move && poll(&fd, 1, 0) == 0 && sys_now_ms() < end)
+		sched_yield();
 }
 
 /* @fd: as of setup_await() */
@@ -206,15 +221,22 @@ static int make_network(const struct plan *plan,
  * What a sandbox takes is complete then, and the network there: first, where we
  * are told of that first.
  */
-static int await_plan(const struct plan *plan, int control,
+static int await_plan(const struct shared *shared, int control,
 		      struct confinement *confinement, struct failure *failure)
 {
-	enum message_kind kind = hear(control, NULL);
-	bool first = kind == MESSAGE_NETWORK;
-	int error = first ? make_network(plan, confinement, failure) : 0;
+	const struct plan *plan = &shared->plan;
+	enum message_kind kind;
+	bool first;
+	int error;
 
-	if (!error && first)
+	setup_look(control, &shared->processors);
+	kind = hear(control, NULL);
+	first = kind == MESSAGE_NETWORK;
+	error = first ? make_network(plan, confinement, failure) : 0;
+	if (!error && first) {
+		setup_look(control, &shared->processors);
 		kind = hear(control, NULL);
+	}
 	confinement->early = kind == MESSAGE_BUILD;
 	if (!error && !confinement->early && kind != MESSAGE_GO)
 		error = failure_set(failure, EPROTO, "unexpected message");
@@ -232,8 +254,10 @@ static int make_tree(const struct shared *shared, int setup,
 	const struct plan *plan = &shared->plan;
 	int *masks = &confinement->unused;
 	bool made = plan->bwrap.program;
-	int error = made ? 0 : setup_hold(plan, &confinement->state, failure);
+	int error = made ? 0 : setup_tell(setup, MESSAGE_GO, -1);
 
+	if (!error && !made)
+		error = setup_hold(plan, &confinement->state, failure);
 	if (!error)
 		error = setup_await(setup, MESSAGE_GO,
 				    *masks < 0 ? masks : NULL, failure);
@@ -274,7 +298,7 @@ static int set_up(const struct shared *shared, int control, int setup,
 	if (!made && !plan->id.root_caller)
 		error = mounts_masks_begin(plan, masks, failure);
 	if (!error)
-		error = await_plan(plan, control, confinement, failure);
+		error = await_plan(shared, control, confinement, failure);
 	processors_restore(&shared->processors);
 	if (error)
 		return error;

@@ -68,6 +68,16 @@ void setup_close(const struct plan *plan, const int *own, size_t count,
 int setup_tell(int to, enum message_kind kind, int fd);
 
 /**
+ * setup_look() - look for the host's next word before one waits for it
+ *
+ * It comes soon, as a rule, and to be woken by another processor takes longer
+ * than that: up to a millisecond, of the host's time as well. Where there is
+ * another processor, nobody else of a run needs ours meanwhile.
+ * @control: socket to the host process
+ */
+void setup_look(int control, const struct processors *processors);
+
+/**
  * setup_await() - wait for a message of the janitor's or the host's
  * @fd: the descriptor it carries, or -1; NULL where it carries none
  * Return: 0, or -EPROTO with @failure filled; ends the process where the other
