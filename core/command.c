@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <linux/limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -287,6 +288,15 @@ static int take_listener(int keeper)
 	return listener;
 }
 
+/* Also where run_command() forks: until then the host's words are its. */
+static void await_exec(int report)
+{
+	struct pollfd end = { .fd = report, .events = POLLIN };
+
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
 int command_start(const struct confinement *confinement, int control,
 		  struct command *command)
 {
@@ -313,6 +323,7 @@ int command_start(const struct confinement *confinement, int control,
 	command->listener = -1;
 	close(ends[1]);
 	close(words[0]);
+	await_exec(ends[0]);
 	if (waits) {
 		close(pair[1]);
 		command->listener = take_listener(pair[0]);
