@@ -16,8 +16,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "core/agent.h"
 #include "core/landlock.h"
@@ -230,16 +232,51 @@ static void *map(size_t size, int sharing)
  * What PID 1 does while the child prepares itself; then the child may go on, by
  * itself on its processor, where there are others.
  */
-static int detach(const struct start *start, struct processors *aside)
+static int detach(const struct start *start, struct command *command)
 {
+	struct pollfd changes = { .fd = command->changes, .events = POLLPRI };
 	int error = start->confinement->attached ? mounts_detach() : 0;
 
+	/* This one was ours. */
+	(void)poll(&changes, 1, 0);
+	if (start->confinement->processors->move) {
+		processors_choose(&command->aside);
+		processors_part(0, &command->aside);
+	}
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
 	close(start->words[1]);
-	processors_choose(aside);
-	processors_part(0, aside);
+	close(start->report);
 	return error;
+}
+
+/*
+ * Until the child is the command, or has failed: it has another program then,
+ * or has ended. A stop before that would be nobody's: it goes on, and stops
+ * when it is the command. Return: by what; 0 for no stop
+ */
+static int await_exec(struct start *start, const struct command *command,
+		      int children)
+{
+	struct pollfd fds[] = { { .fd = command->report, .events = POLLIN },
+				{ .fd = children, .events = POLLIN } };
+	struct signalfd_siginfo unused;
+	siginfo_t how;
+	int stop = 0;
+
+	while (poll(fds, ARRAY_SIZE(fds), -1) == 1 && !fds[0].revents) {
+		(void)!read(children, &unused, sizeof(unused));
+		how.si_pid = 0;
+		if (waitid(P_PID, (id_t)command->pid, &how,
+			   WSTOPPED | WNOHANG) ||
+		    !how.si_pid)
+			continue;
+		stop = how.si_status;
+		(void)kill(command->pid, SIGCONT);
+	}
+	while (*(volatile pid_t *)&start->runs)
+		(void)syscall(SYS_futex, &start->runs, FUTEX_WAIT, 1, NULL);
+	return stop;
 }
 
 /*
@@ -247,15 +284,16 @@ static int detach(const struct start *start, struct processors *aside)
  * pages one by one, would take longer than all that the child does. The two
  * share memory, errno as well: of PID 1 there are system calls alone meanwhile,
  * which succeed or end it all. Only SIGKILL could end it by itself.
+ * @children: of its signals, SIGCHLD alone
  */
-static int run_command(struct start *start, struct command *command)
+static int run_command(struct start *start, struct command *command,
+		       int children)
 {
-	int error;
+	int error, stop = 0;
 #ifdef __SANITIZE_ADDRESS__
 	command->pid = fork(); /* it can't follow a stack of our own */
 	if (command->pid == 0)
 		command_main(start);
-	error = command->pid < 0 ? -errno : detach(start, &command->aside);
 #else
 	/* execvp(3) may copy all arguments to it. */
 	char *stack = map(STACK_SIZE, MAP_PRIVATE);
@@ -268,10 +306,13 @@ static int run_command(struct start *start, struct command *command)
 	command->pid = clone(command_main, stack + STACK_SIZE,
 			     CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, start,
 			     NULL, NULL, &start->runs);
-	error = command->pid < 0 ? -errno : detach(start, &command->aside);
-	/* It has another program then, or has ended. */
-	while (command->pid > 0 && *(volatile pid_t *)&start->runs)
-		(void)syscall(SYS_futex, &start->runs, FUTEX_WAIT, 1, NULL);
+#endif
+	error = command->pid < 0 ? -errno : detach(start, command);
+	if (command->pid > 0)
+		stop = await_exec(start, command, children);
+	if (stop)
+		(void)kill(command->pid, stop);
+#ifndef __SANITIZE_ADDRESS__
 	(void)munmap(stack, STACK_SIZE);
 #endif
 	return error;
@@ -288,13 +329,13 @@ static int take_listener(int keeper)
 	return listener;
 }
 
-/* Also where run_command() forks: until then the host's words are its. */
-static void await_exec(int report)
+static int open_children(void)
 {
-	struct pollfd end = { .fd = report, .events = POLLIN };
+	sigset_t set;
 
-	while (poll(&end, 1, -1) < 0 && errno == EINTR)
-		;
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 int command_start(const struct confinement *confinement, int control,
@@ -305,8 +346,10 @@ int command_start(const struct confinement *confinement, int control,
 	bool waits = agent_waits(confinement->plan,
 				 confinement->led == LED_BY_AGENT);
 	int ends[2], words[2], pair[2] = { -1, -1 }, error;
+	owned_fd int children = open_children();
 
-	if (!start || pipe2(ends, O_CLOEXEC) || pipe2(words, O_CLOEXEC) ||
+	if (!start || children < 0 || pipe2(ends, O_CLOEXEC) ||
+	    pipe2(words, O_CLOEXEC) ||
 	    (waits &&
 	     socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)))
 		return -errno;
@@ -316,14 +359,12 @@ int command_start(const struct confinement *confinement, int control,
 				 .report = ends[1],
 				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
-	error = run_command(start, command);
 	command->report = ends[0];
+	error = run_command(start, command, children);
 	command->missed = start->missed;
 	command->led = start->led;
 	command->listener = -1;
-	close(ends[1]);
 	close(words[0]);
-	await_exec(ends[0]);
 	if (waits) {
 		close(pair[1]);
 		command->listener = take_listener(pair[0]);

@@ -25,9 +25,12 @@
  *	command runs, else a struct command_report
  * @missed: signals, by SIGNAL_BIT(), that are pending for PID 1 and that the
  *	command did not get, though it is in the same process group
+ * @changes: of the mounts (core/remount.h), borrowed; those up to the command's
+ *	start are taken from it; or -1. Set by the caller
  * @aside: PID 1 is on other processors until processors_restore()
  */
 struct command {
+	int changes;
 	pid_t pid;
 	int report;
 	int listener;

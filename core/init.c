@@ -333,11 +333,13 @@ static int begin(struct init *init, const struct confinement *confinement)
 	error = open_remount(init, confinement);
 	if (!error && init->plan->waits)
 		error = hand_over(init, &handover);
+	init->command.changes = init->remount.changes;
 	if (!error)
 		error = command_start(confinement, init->control,
 				      &init->command);
 	if (!error)
 		error = hand_over(init, &handover);
+	processors_restore(&init->command.aside);
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */
@@ -345,9 +347,7 @@ static int begin(struct init *init, const struct confinement *confinement)
 		close(init->watch);
 	if (confinement->unused >= 0)
 		close(confinement->unused);
-	error = error ? error : release(init, confinement->plan);
-	processors_restore(&init->command.aside);
-	return error;
+	return error ? error : release(init, confinement->plan);
 }
 
 /* Somebody is notified, or nobody can be any more. */

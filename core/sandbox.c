@@ -84,13 +84,15 @@ static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 }
 
 /*
- * Waits for PID 1, or for a janitor that ends: bubblewrap's first process may
- * outlive that, with PID 1's socket. Return: does PID 1 say something?
+ * Waits for PID 1, or with bubblewrap for a janitor that ends: bubblewrap's
+ * first process may outlive that, with PID 1's socket. Return: does PID 1 say
+ * something, or has it ended?
  */
 static bool await_init(const struct sandbox *sandbox)
 {
+	bool ours = plan_in_namespaces(&sandbox->shared->plan);
 	struct pollfd fds[] = { { .fd = sandbox->control, .events = POLLIN },
-				{ .fd = sandbox->janitor } };
+				{ .fd = ours ? -1 : sandbox->janitor } };
 
 	while (poll(fds, ARRAY_SIZE(fds), -1) <= 0)
 		;

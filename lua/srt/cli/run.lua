@@ -188,7 +188,12 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   local plan
   plan, message = planning.plan(options, loaded, name, sandbox:identity(), {
     network = function(part) sandbox:network(part) end,
-    build = function(part) return begin(part) or sandbox:build(part) end,
+    build = function(part)
+      local failure = begin(part)
+      if failure then return failure end
+      local ok, problem = pcall(sandbox.build, sandbox, part)
+      return not ok and "the sandbox can't be had as the policy wants it: " .. tostring(problem) or nil
+    end,
   })
   if not plan then
     if state then finish() end
