@@ -19,10 +19,12 @@ static int spawn(char *const *argv, int output, bool errors, pid_t *pid)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
-	sigset_t none, all;
+	sigset_t blocked, all;
 	int error;
 
-	sigemptyset(&none);
+	/* A Ctrl-Z is for the host process, which would wait for it else. */
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGTSTP);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawnattr_init(&attr);
@@ -32,7 +34,7 @@ static int spawn(char *const *argv, int output, bool errors, pid_t *pid)
 	if (errors)
 		posix_spawn_file_actions_adddup2(&actions, output,
 						 STDERR_FILENO);
-	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigmask(&attr, &blocked);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK |
 						POSIX_SPAWN_SETSIGDEF);

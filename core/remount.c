@@ -35,7 +35,7 @@ int remount_open(struct remount *remount, const struct plan *plan, int masks,
 		.state = calloc(plan->step_count + 1, 1),
 		.tell = tell,
 		.context = context,
-		.names = -1,
+		.names = moved_names_open(),
 		.look_at = sys_now_ms() + DEAF_MS,
 	};
 	if (!remount->state)
@@ -269,10 +269,8 @@ static int try_restore(const struct remount *remount, size_t index)
 
 static void be_deaf(struct remount *remount)
 {
-	if (remount->names >= 0)
-		close(remount->names);
+	close(remount->names);
 	remount->names = -1;
-	remount->deaf = true;
 	remount->watched = false;
 }
 
@@ -309,12 +307,8 @@ static void watch_names(struct remount *remount)
 {
 	int error;
 
-	if (remount->names < 0 && !remount->deaf)
-		remount->names = moved_names_open();
-	if (remount->names < 0) {
-		be_deaf(remount);
+	if (remount->names < 0)
 		return;
-	}
 	if (!remount->words.text)
 		moved_names_learn(&remount->words, remount->plan);
 	error = moved_names_watch(remount->names, remount->plan,

@@ -14,13 +14,12 @@
  * replaces or unlinks it, the kernel takes the mount away in every namespace.
  * @changes: descriptor to poll for POLLPRI: a mount came or went
  * @names: descriptor to poll for POLLIN: a name was moved away, or made where
- *	one of the plan's is missing; or -1, as until it is needed
+ *	one of the plan's is missing; or -1
  * The rest is its own.
  */
 struct remount {
 	int changes;
 	int names;
-	bool deaf;    /* there is no @names to be had, or no room in it */
 	bool watched; /* @names knows the folders */
 	bool partly;  /* but for those that can't be read */
 	bool missing; /* a name of the plan's is */

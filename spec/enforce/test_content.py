@@ -122,6 +122,8 @@ class Content(Case):
         got = self.run_srt(["true"], "{}", env=env)
         self.assertEqual(125, got.code, repr(got))
         self.assertIn("content is too large", got.err)
+        self.assertNotIn("internal error", got.err)
+        self.assertEqual("nothing was left behind\n", self.run_srt(["doctor", "--clean"]).out)
         env = self.tree('{ name = "a", content = ("x"):rep(9 << 20) }, { name = "b", content = ("y"):rep(7 << 20) }')
         got = self.run_sh("cat /dev/srt-lua/* | wc -c", "{}", env=env)
         self.assertEqual("16777216\n", got.out, repr(got))

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from lib import Case, as_everyone, main, need
-from running import SHELL, Inside, until
+from running import SHELL, Inside, parts, until
 
 class Replaced(Case):
     @contextlib.contextmanager
@@ -43,6 +43,20 @@ class Replaced(Case):
         lists = ", ".join("%s = { %s }" % (name, ", ".join('"%s"' % path for path in paths))
                           for name, paths in lists.items())
         return '{ filesystem = { allowWrite = { "." }, %s } }' % lists
+
+    @as_everyone
+    def test_names_are_not_watched_from_the_start(self):
+        """Marks of inotify make a run's end wait for all other marks: a short run has none."""
+        def watches(process):
+            folder = "/proc/%d/fdinfo/" % parts(process.pid)[1]
+            return any("inotify wd:" in self.read(folder + name) for name in os.listdir(folder))
+        self.sh("echo a >f")
+        for _ in range(20):
+            with self.inside(self.deny(denyWrite=["f"])) as inside:
+                if not watches(inside.process):
+                    self.assertTrue(until(lambda: watches(inside.process)))
+                    return
+        self.fail("each does so at once")
 
     @as_everyone
     def test_a_read_only_file_by_rename(self):

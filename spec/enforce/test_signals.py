@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals: what the host process gets, the command gets, once, with its default action or its own."""
+import fcntl
 import os
 import random
 import signal
 import time
 
 from lib import as_everyone, main
-from running import COUNT, Running, parts, sleeper, state, tag, until
+from running import COUNT, Running, children, parts, sleeper, state, tag, until
 
 FORWARDED = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT,
              signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH]
@@ -170,6 +171,39 @@ class Signals(Running):
                 self.assertTrue(until(lambda: state(process.pid) == "S"), "the host process did not go on")
                 send(process.pid, signal.SIGTERM)
                 self.ends(process, 143)
+
+    @as_everyone
+    def test_stop_while_it_is_set_up(self):
+        """A stop that comes at any moment is not lost, nor does it hold the run for ever."""
+        for _ in range(60):
+            process = self.popen("sh", "-c", "exit 7", process_group=0)
+            time.sleep(random.uniform(0, 0.015))
+            os.killpg(process.pid, signal.SIGTSTP)
+            self.assertTrue(until(lambda: state(process.pid) in "TZ"), "the host process did not stop")
+            if state(process.pid) == "T":
+                os.killpg(process.pid, signal.SIGCONT)
+            self.ends(process, 7)
+
+    @as_everyone
+    def test_stop_before_the_command_is_there(self):
+        """All is made, and the host process waits for somebody to read its warnings."""
+        policy = '{ filesystem = { allowWrite = { "." } }, network = { allowedDomains = { "a.test" }, deniedDomains = { "a.test" } } }'
+        full, err = os.pipe()
+        fcntl.fcntl(err, fcntl.F_SETPIPE_SZ, 4096)
+        os.write(err, b"x" * 4096)
+        process = self.popen("sh", "-c", "exit 7", policy=policy, process_group=0, stderr=err)
+        os.close(err)
+        self.assertTrue(until(lambda: len(children(process.pid)) == 2))
+        time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGTSTP)
+        time.sleep(0.1)
+        self.assertIsNone(process.poll())
+        with open(full, "rb", buffering=0) as reader:
+            reader.read(4096)
+            self.assertTrue(until(lambda: state(process.pid) == "T"), "the host process did not stop")
+            os.killpg(process.pid, signal.SIGCONT)
+            self.assertEqual(7, process.wait(20))
+            self.assertIn(b"a.test", reader.read(4096))
 
 
 if __name__ == "__main__":

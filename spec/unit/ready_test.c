@@ -14,6 +14,7 @@
 #include <linux/audit.h>
 #include <lua.h>
 #include <lualib.h>
+#include <seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@
 #endif
 
 static struct seccomp_rule rules[2 * SECCOMP_RULES_MAX];
+static int numbers[2 * SECCOMP_RULES_MAX];
 
 /* What a key stands for, of "", "notify:" and "refuse:". */
 static const char chunk[] =
@@ -63,7 +65,21 @@ static void build(lua_State *L, const char *key, size_t size, size_t *count,
 	more = seccomp_rules_read(L, text, own);
 	if (seccomp_build(own, more, 0, program, &failure))
 		fail_msg("%s: %s", key, failure.text);
+	for (size_t i = 0; i < more; i++)
+		numbers[*count + i] = seccomp_syscall_resolve_name(own[i].call);
 	*count += more;
+}
+
+/* Those of one call. Return: how many. */
+static size_t rules_of(int number, size_t count, struct seccomp_rule *own)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (numbers[i] == number)
+			own[found++] = rules[i];
+	}
+	return found;
 }
 
 static void compare(const struct seccomp_ready *ready,
@@ -74,13 +90,17 @@ static void compare(const struct seccomp_ready *ready,
 		.len = ready->len,
 		.filter = (struct sock_filter *)(uintptr_t)ready->code
 	};
+	static struct seccomp_rule own[ARRAY_SIZE(rules)];
+	size_t found = rules_of(call->nr, count, own);
 	struct seccomp_data data = *call;
 
 	for (int i = 0; i < TRIES; i++) {
 		unsigned int want, got;
+		uint64_t args[6];
 
+		seccomp_rules_arguments(own, found, args);
 		for (size_t a = 0; a < 6; a++)
-			data.args[a] = seccomp_rules_argument(rules, count);
+			data.args[a] = args[a];
 		want = bpf_simulate(built, &data);
 		got = bpf_simulate(&program, &data);
 		if (got != want)

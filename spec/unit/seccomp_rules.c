@@ -85,3 +85,17 @@ uint64_t seccomp_rules_argument(const struct seccomp_rule *rules, size_t count)
 		value |= UINT64_C(1) << rand() % 64;
 	return value;
 }
+
+void seccomp_rules_arguments(const struct seccomp_rule *rules, size_t count,
+			     uint64_t arguments[6])
+{
+	const struct seccomp_rule *rule =
+		count ? &rules[(size_t)rand() % count] : NULL;
+
+	for (size_t i = 0; i < 6; i++)
+		arguments[i] = seccomp_rules_argument(rules, count);
+	for (size_t i = 0; rule && i < rule->arg_count; i++) {
+		if (rand() % 4)
+			arguments[rule->args[i].index] = rule->args[i].value;
+	}
+}

@@ -21,4 +21,8 @@ size_t seccomp_rules_read(lua_State *L, const char *chunk,
  * nearly */
 uint64_t seccomp_rules_argument(const struct seccomp_rule *rules, size_t count);
 
+/** seccomp_rules_arguments() - for a call: mostly what one rule looks for */
+void seccomp_rules_arguments(const struct seccomp_rule *rules, size_t count,
+			     uint64_t arguments[6]);
+
 #endif
