@@ -4,7 +4,6 @@
 -- made, and never overwrites: a name gets a suffix that nothing looks for.
 local paths = require "srt.paths"
 local places = require "srt.places"
-local files = require "srt.state_files"
 local sys = require "srt.c.sys"
 local tidy = require "srt.c.tidy"
 
@@ -68,7 +67,7 @@ local function replaced(self)
     if st and places.is(place) then
       tidy.place(place)
     elseif st then
-      if not next(record.ids) and record.path then record.ids = files.read(record.path).ids end
+      if not next(record.ids) and record.path then record.ids = require("srt.state_files").read(record.path).ids end
       local id = record.ids[place]
       if id and id ~= st.dev .. ":" .. st.ino and writable(self, place) then
         self:aside(place, "it is a protected name, whose place somebody cleared")
@@ -213,7 +212,7 @@ function aftermath.close(path, record, rules)
   if record then
     lines, denied = aftermath.finish(record, rules)
   else
-    lines = finish_for(path, files.read(path))
+    lines = finish_for(path, require("srt.state_files").read(path))
   end
   tidy.unlink(path)
   tidy.close(fd)
@@ -226,8 +225,8 @@ end
 ---@return integer count of runs
 function aftermath.sweep(folder)
   local lines, count = {}, 0
-  files.each(folder, function(path)
-    local record = files.read(path)
+  require("srt.state_files").each(folder, function(path)
+    local record = require("srt.state_files").read(path)
     record.path = path
     local said = record.said[1] and record.said or finish_for(path, record)
     table.move(said, 1, #said, #lines + 1, lines)

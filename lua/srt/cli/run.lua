@@ -97,13 +97,13 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   local log = mac and mac.log(plan, function(event) reporter:add(event) end, function(line)
     tell(ctx, { line }, "warning: ")
   end)
-  -- What the end takes, while the command runs.
-  for _, name in ipairs { "aftermath", "report", "reporter", "run_status" } do require("srt." .. name) end
+  -- What each end takes, while the command runs.
+  for _, name in ipairs { "aftermath", "run_status" } do require("srt." .. name) end
   local kind, value, notices, unreached = sandbox:run()
   if log then log.close() end
   if watcher then
     watcher:close(unreached)
-    reporter:missed(watcher.lost)
+    if watcher.lost > 0 then reporter:missed(watcher.lost) end
   end
   if updates then updates:close() end
   if proxy then proxy:close() end
