@@ -92,10 +92,11 @@ def name(pid):
 
 
 def parts(host):
-    """The janitor and PID 1 of a host process whose command runs; with bubblewrap, in PID 1's place bwrap itself."""
+    """The janitor and PID 1 of a host process whose command runs; with bubblewrap, in PID 1's place bwrap itself; 0 for
+    none yet."""
     named = {name(pid): pid for pid in children(host)}
     janitor = named["srt-lua-janitor"]
-    return janitor, named.get("sandbox-init") or children(janitor)[0]
+    return janitor, named.get("sandbox-init") or (children(janitor) + [0])[0]
 
 
 def state(pid):
