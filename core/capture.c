@@ -126,8 +126,7 @@ static int run(char *const *argv, int timeout_ms, bool errors, char *out,
 	error = bytes < 0 ? (int)bytes : await(pid, deadline, status);
 	if (error) {
 		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void)sys_reap(pid, NULL);
 	}
 	*size = bytes < 0 ? 0 : (size_t)bytes;
 	return judge(error, timeout_ms, argv[0], failure);

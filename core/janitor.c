@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "core/bare.h"
 #include "core/bwrap.h"
@@ -297,12 +296,6 @@ static void await_end(struct janitor *janitor)
 		await_init(janitor);
 }
 
-static void reap(pid_t child)
-{
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
 static void await_death(int pidfd)
 {
 	struct pollfd end = { .fd = pidfd, .events = POLLIN };
@@ -327,7 +320,7 @@ static void end_init(struct janitor *janitor)
 		await_death(janitor->pidfd);
 	} else {
 		kill(pid, SIGKILL);
-		reap(pid);
+		(void)sys_reap(pid, NULL);
 	}
 }
 

@@ -26,7 +26,7 @@
  *	and janitor know
  * @processors: janitor's and PID 1's; complete before the fork
  * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor
- *reads meanwhile; bytes, 0 where it has not, or there is no room
+ *	reads meanwhile; bytes, 0 where it has not, or there is no room
  * @size, @used, @ready: bytes, this header included; those before @ready are
  *	there, or come as they are touched
  */

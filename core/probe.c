@@ -22,11 +22,10 @@
 /* A child ends with an errno value for its status. */
 static int await(pid_t pid)
 {
-	int status;
+	int status, error = sys_reap(pid, &status);
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
+	if (error)
+		return error;
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
 }
 

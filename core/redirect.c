@@ -325,15 +325,15 @@ static int try_here(const struct redirect *redirect)
 
 int redirect_try(const struct redirect *redirect)
 {
-	int status;
+	int status, error;
 	pid_t pid = fork();
 
 	if (pid == 0)
 		_exit(-try_here(redirect));
 	if (pid < 0)
 		return -errno;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -errno;
+	error = sys_reap(pid, &status);
+	if (error)
+		return error;
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EIO;
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 
 #include "core/descendants.h"
 #include "core/inherited.h"
@@ -332,8 +331,8 @@ static bool await_janitor(struct sandbox *sandbox)
 
 static void reap(pid_t child)
 {
-	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (child > 0)
+		(void)sys_reap(child, NULL);
 }
 
 /*

@@ -181,6 +181,15 @@ const struct seccomp_ready *seccomp_find(const char *key)
 	return ready && ready->len ? ready : NULL;
 }
 
+/* It is never written to. */
+static struct sock_fprog program_of(const struct seccomp_ready *ready)
+{
+	return (struct sock_fprog){
+		.len = ready->len,
+		.filter = (struct sock_filter *)(uintptr_t)ready->code
+	};
+}
+
 bool seccomp_joined(const char *first, const char *second,
 		    struct sock_fprog *out)
 {
@@ -192,10 +201,7 @@ bool seccomp_joined(const char *first, const char *second,
 	snprintf(key, sizeof(key), "%s+%s", first, second);
 	ready = seccomp_find(key);
 	if (ready)
-		*out = (struct sock_fprog){
-			.len = ready->len,
-			.filter = (struct sock_filter *)(uintptr_t)ready->code
-		};
+		*out = program_of(ready);
 	return ready;
 }
 
@@ -209,8 +215,7 @@ int seccomp_get(const char *key, const struct seccomp_rule *rules, size_t count,
 	if (!ready)
 		return failure_set(failure, EINVAL, "no seccomp program \"%s\"",
 				   key);
-	out->len = ready->len;
-	out->filter = (struct sock_filter *)(uintptr_t)ready->code;
+	*out = program_of(ready);
 	return 0;
 }
 

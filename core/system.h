@@ -95,6 +95,13 @@ void sys_note_arguments(int argc, char **argv);
 void sys_forget_arguments(const char *name);
 
 /**
+ * sys_reap() - wait until a child has ended
+ * @status: of waitpid(2), or NULL
+ * Return: 0 or -errno.
+ */
+int sys_reap(pid_t pid, int *status);
+
+/**
  * sys_abandon() - close descriptors without waiting for what that takes
  *
  * They go into a ring of sockets that nobody can reach, which newer kernels

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -120,6 +121,15 @@ void sys_forget_environment(void)
 	}
 	if (kept)
 		*kept = NULL;
+}
+
+int sys_reap(pid_t pid, int *status)
+{
+	while (waitpid(pid, status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
 }
 
 long long sys_now_ms(void)

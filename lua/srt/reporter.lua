@@ -110,9 +110,9 @@ function Reporter:replace(loaded)
 end
 
 ---What nothing is known of, besides: it was too much in too short a time.
----@param count integer attempts, at least
+---@param count integer attempts, at least; not 0
 function Reporter:missed(count)
-  if count > 0 then (self.store or open(self)).lost = count end
+  (self.store or open(self)).lost = count
 end
 
 ---Reports a decision of the network that denied, or in which a callback failed.

@@ -6,11 +6,16 @@ local Reporter = {}
 Reporter.__index = Reporter
 
 -- What else it can do is in srt.reporter, loaded when it is asked for.
-for _, name in ipairs { "add", "allowed", "decided", "listened", "missed", "replace" } do
+for _, name in ipairs { "add", "allowed", "decided", "listened", "replace" } do
   Reporter[name] = function(...) return require("srt.reporter").methods[name](...) end
 end
 
----As in srt.reporter, which is not needed where there is nothing to tell.
+-- As in srt.reporter, which is not needed where there is nothing to tell.
+function Reporter:missed(count)
+  if count > 0 then require("srt.reporter").methods.missed(self, count) end
+end
+
+-- Likewise.
 function Reporter:close(tty)
   if not self.store and self.how ~= "json" then return "" end
   return require("srt.reporter").methods.close(self, tty)

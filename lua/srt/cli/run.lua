@@ -103,7 +103,7 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   if log then log.close() end
   if watcher then
     watcher:close(unreached)
-    if watcher.lost > 0 then reporter:missed(watcher.lost) end
+    reporter:missed(watcher.lost)
   end
   if updates then updates:close() end
   if proxy then proxy:close() end
