@@ -66,6 +66,12 @@ def skip(reason, allowed=False):
     raise unittest.SkipTest(reason)
 
 
+def need_root(why):
+    """Skips where the test runner is not root, whoever the test is for."""
+    if os.geteuid() != 0:
+        skip("needs root: " + why, allowed=True)
+
+
 def need(program):
     """The path of a program, or the test is skipped."""
     path = shutil.which(program)

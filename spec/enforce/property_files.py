@@ -257,6 +257,11 @@ def judge(world, seen):
                 " ".join(map(repr, question)), *kind[1:], json.dumps(told)))
 
 
+def mounts(case):
+    """Does it take root?"""
+    return any(step[0] in ("bind", "tmpfs", "overlay", "readonly") for step in case.steps)
+
+
 def in_child(case):
     """Runs a case in a process of its own; (message or None, its kind, what was seen)."""
     top = os.fsencode(tempfile.mkdtemp(prefix="srt-property-", dir="/tmp"))
@@ -265,7 +270,7 @@ def in_child(case):
     if pid == 0:
         seen, message, kind = collections.Counter(), None, None
         try:
-            if any(step[0] in ("bind", "tmpfs", "overlay", "readonly") for step in case.steps):
+            if mounts(case):
                 if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS):
                     raise OSError(ctypes.get_errno(), "unshare")
                 subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -329,7 +334,7 @@ def fixed():
     """The message of a fixed case that fails."""
     from property_fixed import FIXED
     for case in FIXED:
-        if case.user in USERS:
+        if case.user in USERS and (os.geteuid() == 0 or not mounts(case)):
             message = in_child(case)[0]
             if message:
                 return "%s\n%s" % (case, message)

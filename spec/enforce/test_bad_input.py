@@ -583,7 +583,9 @@ class Surroundings(BadInput):
         runs.append(self.run_srt(["run", policy, "--", "true"], stdin=folder))
         os.close(folder)
         for got in runs:
-            self.assertIn("forged", got.out + got.err)
+            # As an ordinary user one may be in a folder that is denied, and can do nothing there.
+            if os.geteuid() == 0 or got.code:
+                self.assertIn("forged", got.out + got.err)
             self.assertNotIn("\x1b", got.out + got.err)
             self.assertNotIn("\nsrt-lua: forged", got.out + got.err)
 
