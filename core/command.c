@@ -106,12 +106,6 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 			   failure);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-#define START_SHARING MAP_SHARED /* run_command() forks */
-#else
-#define START_SHARING MAP_PRIVATE /* they share all memory */
-#endif
-
 /* What the child works with, in memory that PID 1 sees as well. */
 struct start {
 	const struct confinement *confinement;
@@ -119,23 +113,35 @@ struct start {
 	int words[2]; /* from PID 1; end of file: it gave up */
 	int report;
 	int keeper;
-	/* Of signals: PID 1's when there is a child, and the child's later. */
-	uint64_t before, after;
+	uint64_t missed;
 	int led;
 	pid_t runs; /* in PID 1's memory; cleared by the kernel */
 };
 
-static uint64_t pending(void)
+/*
+ * A signal to the caller's group that came just before there was a child has
+ * reached PID 1 only. The kernel adds a child to its group, and signals a
+ * group, under one lock: what is pending there and not here was missed.
+ */
+static uint64_t missed_signals(void)
 {
-	uint64_t bits = 0;
-	sigset_t set;
+	char text[4096] = "", name[32], *line;
+	owned_fd int fd = -1;
+	uint64_t missed;
+	sigset_t own;
 
-	if (sigpending(&set))
+	snprintf(name, sizeof(name), "/proc/%d/status", (int)getppid());
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		return 0;
+	line = strstr(text, "\nShdPnd:");
+	if (!line || sigpending(&own))
+		return 0;
+	missed = strtoull(line + sizeof("\nShdPnd:") - 1, NULL, 16);
 	for (int sig = 1; sig < NSIG; sig++)
-		if (sigismember(&set, sig))
-			bits |= SIGNAL_BIT(sig);
-	return bits;
+		if (sigismember(&own, sig))
+			missed &= ~SIGNAL_BIT(sig);
+	return missed;
 }
 
 /* The first file that execvp(3) would look at, where there is one. */
@@ -160,16 +166,14 @@ static bool find(const char *name, char file[PATH_MAX])
 }
 
 /* Until nothing of the host's is there any more, and the host says so. */
-static int await_word(struct start *start, struct failure *failure)
+static int await_word(const struct start *start, struct failure *failure)
 {
 	int error = 0;
 	char word;
 
 	close(start->words[1]);
-	setup_look(start->words[0], start->confinement->processors);
 	if (read(start->words[0], &word, sizeof(word)) != sizeof(word))
 		_exit(1);
-	start->after = pending();
 	setup_look(start->control, start->confinement->processors);
 	if (start->confinement->early)
 		error = setup_await(start->control, MESSAGE_GO, NULL, failure);
@@ -203,6 +207,7 @@ static int command_main(void *data)
 	const struct caller *caller = start->confinement->caller;
 	struct command_report result = { 0 };
 
+	start->missed = missed_signals();
 	caller_restore(caller);
 	if (!confine(start->confinement, &start->led, start->keeper,
 		     &result.failure) &&
@@ -224,18 +229,20 @@ static void *map(size_t size, int sharing)
 }
 
 /*
- * What PID 1 does while the child prepares itself; then the child may go on. It
- * looks for the word, so it goes on without having to be woken.
+ * What PID 1 does while the child prepares itself; then the child may go on, by
+ * itself on its processor, where there are others.
  */
-static int detach(struct start *start, const struct command *command)
+static int detach(const struct start *start, struct command *command)
 {
 	struct pollfd changes = { .fd = command->changes, .events = POLLPRI };
-	int error;
+	int error = start->confinement->attached ? mounts_detach() : 0;
 
-	start->before = pending();
-	error = start->confinement->attached ? mounts_detach() : 0;
 	/* This one was ours. */
 	(void)poll(&changes, 1, 0);
+	if (start->confinement->processors->move) {
+		processors_choose(&command->aside);
+		processors_part(0, &command->aside);
+	}
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
 	close(start->words[1]);
@@ -334,7 +341,8 @@ static int open_children(void)
 int command_start(const struct confinement *confinement, int control,
 		  struct command *command)
 {
-	struct start *start = map(sizeof(*start), START_SHARING);
+	/* Shared also where run_command() forks. */
+	struct start *start = map(sizeof(*start), MAP_SHARED);
 	bool waits = agent_waits(confinement->plan,
 				 confinement->led == LED_BY_AGENT);
 	int ends[2], words[2], pair[2] = { -1, -1 }, error;
@@ -353,12 +361,7 @@ int command_start(const struct confinement *confinement, int control,
 				 .led = confinement->led };
 	command->report = ends[0];
 	error = run_command(start, command, children);
-	/*
-	 * A signal to the caller's group that came just before there was a
-	 * child has reached PID 1 only. The kernel adds a child to its group,
-	 * and signals a group, under one lock.
-	 */
-	command->missed = start->before & ~start->after;
+	command->missed = start->missed;
 	command->led = start->led;
 	command->listener = -1;
 	close(words[0]);

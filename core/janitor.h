@@ -24,8 +24,6 @@
  *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
  * @built: the plan is complete but for @argv and @env; PID 1 (MESSAGE_BUILD)
  *	and janitor know
- * @temp: the plan's temporary directory may be there, and is to be removed; the
- *	host's to write
  * @processors: janitor's and PID 1's; complete before the fork
  * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor
  *	reads meanwhile; bytes, 0 where it has not, or there is no room
@@ -39,7 +37,6 @@ struct shared {
 	pid_t init;
 	bool network;
 	bool built;
-	_Atomic(bool) temp;
 	struct processors processors;
 	_Atomic(size_t) mounts_size;
 	char mounts[SHARED_MOUNTS];
@@ -86,14 +83,15 @@ struct janitor_sockets {
 /**
  * janitor_main() - be the janitor: in a process made by the host process
  *
- * It starts PID 1 or bubblewrap. On MESSAGE_GO it makes placeholders and masks.
- * Then it waits: for PID 1 to end or to be alone, or for the host process to
- * close its socket, by whatever death. Everything inside is dead first, but for
- * a PID 1 that is alone, and everything on the host removed after that. Where
- * the host process is dead the janitor does its part, too. Failures are told to
- * the host by MESSAGE_FAILED. Context: all signals blocked; same session and
- * process group as the caller, which PID 1 inherits before the janitor leaves
- * for a session of its own.
+ * It starts PID 1 or bubblewrap. On MESSAGE_GO it makes temporary directory,
+ * placeholders and masks. Then it waits: for PID 1 to end or to be alone, or
+ * for the host process to close its socket, by whatever death. Everything
+ * inside is dead first, but for a PID 1 that is alone, and everything on the
+ * host removed after that. Where the host process is dead the janitor does its
+ * part, too.
+ * Failures are told to the host by MESSAGE_FAILED.
+ * Context: all signals blocked; same session and process group as the caller,
+ * which PID 1 inherits before the janitor leaves for a session of its own.
  */
 _Noreturn void janitor_main(struct shared *shared,
 			    const struct janitor_sockets *sockets);

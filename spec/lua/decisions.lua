@@ -35,10 +35,6 @@ function decisions.presets()
   return list
 end
 
-local id = assert(io.popen("id -un"))
-local ME = id:read()
-id:close()
-
 local PROGRAM = {
   embedded = function(name) return decisions.preset(name:match("^policies%.(.+)$")) end,
   embeddedNames = function() return {} end,
@@ -53,7 +49,7 @@ Desk.__index = Desk
 ---@return table desk :check, :profile, :close
 function decisions.open(text, more)
   local world = assert(test_world.new { HOME = os.getenv("HOME"), XDG_CACHE_HOME = "/tmp" })
-  local facts = world:facts({ program = PROGRAM, features = sys.features() }, { env = more and more.env, user = ME })
+  local facts = world:facts({ program = PROGRAM, features = sys.features() }, { env = more and more.env, user = sys.user() })
   -- What callbacks log is not of interest.
   facts.log = function() end
   for _, name in ipairs(more and more.files or {}) do assert(world:file(name)) end
