@@ -6,7 +6,7 @@ import pathlib
 import re
 
 import world
-from lib import Case, as_everyone, main, need, skip
+from lib import Case, as_everyone, main, need, need_root
 
 WORLD = None
 PYTHON = "/usr/bin/python3"
@@ -45,8 +45,7 @@ def exe_of(program):
 
 class Attribution(Case):
     def setUp(self):
-        if not WORLD:
-            skip("a network for the host needs root", allowed=True)
+        need_root("a network for the host")
         super().setUp()
 
     def assert_named(self, result):

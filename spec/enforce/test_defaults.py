@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from files import Files
-from lib import Case, USERS, as_everyone, main, skip
+from lib import Case, as_everyone, main, need_root, skip
 
 
 class Policy(Files):
@@ -192,8 +192,7 @@ for name in ("null", "zero", "full", "random", "urandom", "tty"):
                 self.assertIn("nodev", flags, line)
 
     def test_device_nodes_of_root_are_dead(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         node = self.path("w/node")
         try:
             os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -203,8 +202,7 @@ for name in ("null", "zero", "full", "random", "urandom", "tty"):
             "read node": "EACCES", "write node": "EACCES", "mkdev n2": "EPERM"})
 
     def test_another_users_workspace(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         self.write("w/f", "x")
         subprocess.run(["chown", "-R", "1234:1234", self.w], check=True)
         got = self.run_sh("echo y >>f && echo n >new && chown 1234:1234 new && chmod 600 f && tar cf t.tar f && mkdir d && "
@@ -213,8 +211,7 @@ for name in ("null", "zero", "full", "random", "urandom", "tty"):
         self.assertEqual(1234, os.stat(self.path("w/new")).st_uid)
 
     def test_place_holders_in_another_users_workspace(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         os.chmod(self.w, 0o755)
         subprocess.run(["chown", "-R", "1234:1234", self.w], check=True)
         self.check('{ filesystem = { allowWrite = { "." }, denyWrite = { ".gitconfig" } } }', {
@@ -222,8 +219,7 @@ for name in ("null", "zero", "full", "random", "urandom", "tty"):
         self.assertEqual(["n"], os.listdir(self.w))
 
     def test_masks_hold_for_root(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         self.write("out/f", "x")
         got = self.run_sh("stat -c %u ../out; chown 0 ../out; chmod 755 ../out; ls ../out; cat ../g",
                           '{ filesystem = { denyRead = { "../out", "../g" } } }')

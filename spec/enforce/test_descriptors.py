@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from lib import BINARY, Case, as_everyone, main, need, skip
+from lib import BINARY, Case, as_everyone, main, need, need_root
 
 WRITABLE = '{ filesystem = { allowWrite = { "." } } }'
 
@@ -113,8 +113,7 @@ print("end", file=log)
 
     def test_an_input_file_by_another_mount(self):
         """Landlock knows a folder by whatever mount: here the mount must hold."""
-        if os.geteuid() != 0:
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         self.write("data/f", "host's")
         self.sh("mkdir ../alias")
         policy = self.policy('{ filesystem = { allowWrite = { "../data", "." }, denyWrite = { "../data/f" } } }')

@@ -106,8 +106,7 @@ class Doctor(lib.Case):
 
     def test_privileged(self):
         """docker run --privileged: all capabilities, no filter, a whole /proc, namespaces of its own."""
-        if os.geteuid() != 0:
-            lib.skip("only for root", allowed=True)
+        lib.need_root("what it does, only root may")
         around = [lib.need("unshare"), "--mount", "--pid", "--fork", "--mount-proc", "--uts", "--ipc", "--net", "--cgroup"]
         self.states(self.examined(True, {"container": "docker"}, None, around), namespaces="ok", proc="ok", seccomp="ok",
                     container="info", policy="ok")
@@ -144,8 +143,7 @@ class Doctor(lib.Case):
 
     def test_covered_proc(self):
         """As containers have it: the kernel lets nobody mount another /proc then."""
-        if os.geteuid() != 0:
-            lib.skip("only for root", allowed=True)
+        lib.need_root("what it does, only root may")
         # Any other one that is mounted anywhere would do instead.
         cover = "mount -t tmpfs none /proc/tty && awk '$3 == \"proc\" && $2 != \"/proc\" { print $2 }' /proc/self/mounts | " \
             "xargs -r umount -l && exec \"$@\""

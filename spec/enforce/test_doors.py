@@ -7,7 +7,7 @@ import stat
 import subprocess
 import threading
 
-from lib import BINARY, Case, ORDINARY, as_everyone, main, need, skip, USERS
+from lib import BINARY, ORDINARY, Case, as_everyone, main, need, need_root, skip
 
 WRITABLE = '{ filesystem = { allowWrite = { "." } } }'
 NESTED = '{ allowNestedUserNamespaces = true, filesystem = { allowWrite = { "." }, denyRead = { "sec" } } }'
@@ -69,8 +69,7 @@ print("first", libc.ptrace(16, 1, None, None) and errno.errorcode[ctypes.get_err
 
 class Rights(Case):
     def test_a_setuid_program_gives_none(self):
-        if USERS[0] != "root":
-            skip("only root can make one", allowed=True)
+        need_root("to make one")
         self.user = "user"
         self.fresh()
         # On a mount where the bit counts outside; the sandbox's never let it.
@@ -113,8 +112,7 @@ class Mounts(Case):
 
     def test_they_are_possible_where_nobody_refuses_them(self):
         """The positive control: root, in mounts of its own."""
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         from lib import PROBE
         self.sh("mkdir a b")
         done = subprocess.run([need("unshare"), "-m", PROBE, "bindmount", "a", "b", "umount", "b", "chroot", ".", "handle", "."],
@@ -132,8 +130,7 @@ for name, flags in (("content", 4), ("pre", 8)):
         self.assertEqual({"content": "EPERM", "pre": "EPERM"}, got)
 
     def test_the_hosts_later_mounts_do_not_show(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         self.sh("mkdir m")
         policy = self.policy(WRITABLE)
         script = """'%s' run '%s' -- sh -c 'touch ready; while [ ! -e go ]; do sleep 0.02; done; ls m; touch m/inside' &

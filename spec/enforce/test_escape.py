@@ -2,7 +2,7 @@
 """Known tricks to get a write or a read out. Each uses files of its own."""
 import os
 
-from lib import Case, as_everyone, main, skip
+from lib import Case, as_everyone, main, need_root
 
 WRITABLE = '{ filesystem = { allowWrite = { "." } } }'
 
@@ -69,8 +69,7 @@ class Paths(Case):
         self.assertEqual(("host's", "secret"), (self.read("w/a/b/c/f"), self.read("w/a/b/k")), got)
 
     def test_raw_devices_of_root(self):
-        if os.geteuid() != 0:
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         got = self.run_sh("find / -xdev -type b 2>/dev/null | head; mknod d b 259 0; mknod c c 1 3; ls", WRITABLE)
         self.assertEqual("", got.out, got)
 

@@ -3,7 +3,7 @@
 import json
 import os
 
-from lib import Case, as_everyone, main, skip
+from lib import Case, as_everyone, main, need_root
 
 POLICY = """return { filesystem = {
   allowWrite = { "." },
@@ -233,8 +233,7 @@ class Explain(Case):
         self.assertEqual(0, self.run_srt(["explain", "--help"]).code)
 
     def test_the_hosts_read_only_mounts(self):
-        if os.geteuid() != 0:
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         import subprocess
         from lib import BINARY
         self.write("w/ro/f", "x")

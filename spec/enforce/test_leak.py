@@ -6,7 +6,7 @@ import struct
 import subprocess
 import threading
 
-from lib import Case, as_everyone, main, need, skip
+from lib import Case, as_everyone, main, need, need_root
 from mirror import Mirrored
 from running import until
 
@@ -92,8 +92,7 @@ class Leaks(Case):
     @as_everyone
     def test_a_run(self):
         need("curl")
-        if os.geteuid() != 0:
-            skip("only root reads the memory of others", allowed=True)
+        need_root("to read the memory of others")
         for guard in ("", ', createGuard = "supervisor"'):
             with self.subTest(guard=guard):
                 self.run_and_search(guard)
@@ -152,8 +151,7 @@ class Leaks(Case):
 
     @as_everyone
     def test_no_other_process_of_the_user_reads_the_host_process(self):
-        if os.geteuid() != 0:
-            skip("it takes root to be another user", allowed=True)
+        need_root("to be another user")
         process = self.start(["sh", "-c", "echo; read x"], 'return { secrets = { x = { env = "X", hosts = { "a.test" } } } }',
                              env={"X": VALUES["secret"]}, stdin=subprocess.PIPE)
         process.stdout.readline()

@@ -6,7 +6,7 @@ import stat
 import time
 
 from files import Files
-from lib import BACKEND, USERS, as_everyone, main, skip
+from lib import BACKEND, as_everyone, main, need_root
 from running import children, parts
 
 
@@ -58,8 +58,7 @@ class Missing(Files):
         self.assertEqual("secret", self.read("w/shut/k") if self.user == "root" else self.sh("chmod 755 shut; cat shut/k"))
 
     def test_a_read_only_mount(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         self.sh("mkdir ../ro ../ro2")
         policy = self.policy('{ filesystem = { allowWrite = { ".", "../ro" }, denyWrite = { "../ro/no", "../ro/a/b" } } }')
         done = self.with_mounts("mount --bind ../ro2 ../ro && mount -o remount,ro,bind ../ro", policy, "echo ok; mkdir ../ro/no")

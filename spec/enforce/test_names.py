@@ -2,7 +2,7 @@
 """Allowed names and where they lead: the host's own /etc/hosts is one of the test's, in a mount namespace of its own."""
 import os
 
-from lib import BINARY, Case, as_everyone, main, skip
+from lib import BINARY, Case, as_everyone, main, need_root
 from server import ADDRESS, Origin
 from site_ import Site
 
@@ -22,8 +22,7 @@ class OwnHosts(Case):
         return ["unshare", "-m", "sh", "-ec", script, self.path("hosts"), *super().as_user(command)]
 
     def begin(self, *allowed, rest=""):
-        if os.geteuid():
-            skip("only root can put another /etc/hosts there", allowed=True)
+        need_root("to put another /etc/hosts there")
         self.write("hosts", HOSTS)
         return '{ network = { allowedDomains = { %s }, %s } }' % (", ".join('"%s"' % entry for entry in allowed), rest)
 

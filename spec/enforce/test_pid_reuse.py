@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 
-from lib import as_everyone, main, need, skip
+from lib import as_everyone, main, need, need_root
 from running import parts
 from test_create_guard import agents
 from test_observe import Observed
@@ -38,8 +38,7 @@ SLOW = """return { filesystem = { allowWrite = { "." }, denyRead = { "hid" }, de
 
 class Reuse(Observed):
     def setUp(self):
-        if os.geteuid():
-            skip("to choose the next process id of a sandbox is root's", allowed=True)
+        need_root("to choose the next process id of a sandbox")
         super().setUp()
 
     def begin(self, policy):

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from lib import BINARY, Case, as_everyone, main, need, skip, USERS
+from lib import BINARY, Case, as_everyone, main, need, need_root
 
 WRITES = r"""
 import errno, os, stat, sys
@@ -50,8 +50,7 @@ class Proc(Case):
 
     def test_other_mounts_of_kernel_file_systems(self):
         """A second procfs would be the host's; a second sysfs is as read-only as the first."""
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         mounts = {"p": "proc", "t": "devpts", "q": "mqueue", "s": "sysfs", "c": "cgroup2"}
         self.sh("mkdir " + " ".join(mounts))
         script = "".join("mount -t %s none %s; " % (kind, name) for name, kind in mounts.items())
@@ -161,8 +160,7 @@ print(len(os.listdir("s")) > 3, len(os.listdir("c")) > 3)"""
         self.assertEqual(counts[0], counts[1], got)
 
     def test_root_reads_what_root_reads(self):
-        if USERS[0] != "root":
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         answers = self.probe("read /etc/shadow", "{}")
         self.assertEqual("ok", answers["read /etc/shadow"])
         answers = self.probe("read /etc/shadow", '{ extends = { "no-system-secrets" } }')

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from lib import BINARY, Case, as_everyone, has, main, need, skip
+from lib import BINARY, Case, as_everyone, has, main, need, need_root
 
 WORK = '{ filesystem = { allowWrite = { "." } } }'
 
@@ -93,8 +93,7 @@ if (!isMainThread) parentPort.postMessage('worker'); else {
                    "stat -c %h e/f", "640\nf\n2\n")
 
     def test_tar_keeps_owners_for_root(self):
-        if os.geteuid() != 0:
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         self.write("w/d/f", "x")
         subprocess.run(["chown", "1234:4321", self.path("w/d/f")], check=True)
         self.works("tar cf t.tar d; mkdir o; tar xpf t.tar -C o; stat -c %u:%g o/d/f; chown 5:6 d/f; stat -c %u:%g d/f",
@@ -102,8 +101,7 @@ if (!isMainThread) parentPort.postMessage('worker'); else {
 
     def test_a_workspace_of_another_user_for_root(self):
         """A bind-mounted folder in a container: root works in what belongs to somebody else."""
-        if os.geteuid() != 0:
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         need("git")
         self.write("w/d/f", "x")
         subprocess.run(["chown", "-R", "1000:1000", self.w], check=True)

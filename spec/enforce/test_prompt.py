@@ -4,7 +4,7 @@ import os
 import stat
 import time
 
-from lib import BINARY, ORDINARY, as_everyone, main, skip
+from lib import BINARY, ORDINARY, as_everyone, main, need_root
 from running import Running
 
 PROMPT = r"Allow\? \[No, once, session, always\] "
@@ -105,8 +105,7 @@ class Prompt(Running):
 
     def test_a_policy_of_others(self):
         """One of a group that the user is not in, or another's that he may write, is changed as it stands; no other is."""
-        if os.geteuid() != 0:
-            skip("only root can give files away", allowed=True)
+        need_root("to give files away")
         self.user = "user"
         self.own(self.dir)
         text = POLICY % ""

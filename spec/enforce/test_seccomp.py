@@ -3,7 +3,7 @@
 import os
 import socket
 
-from lib import Case, as_everyone, has, main, need, skip
+from lib import Case, as_everyone, has, main, need, need_root, skip
 
 UNIX, INET, INET6, NETLINK, PACKET, ALG, VSOCK = 1, 2, 10, 16, 17, 38, 40
 STREAM, DGRAM, RAW, SEQPACKET = 1, 2, 3, 5
@@ -192,8 +192,7 @@ print("fine")"""
             self.assertFalse(os.path.exists(self.path("f")), "the inner one can loosen nothing")
 
     def test_nesting_as_root_is_refused_with_its_reason(self):
-        if os.geteuid() != 0:
-            skip("only for root", allowed=True)
+        need_root("what it does, only root may")
         got = self.run_srt(["true"], "{ allowNestedUserNamespaces = true }")
         self.assertEqual(125, got.code)
         self.assertIn("/proc", got.err)

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 
-from lib import as_everyone, main
+from lib import as_everyone, drops, main
 from running import until
 from server import Origin
 from sessions import POLICY, Sessions
@@ -110,7 +110,7 @@ class Session(Sessions):
                              "except (ConnectionResetError, BrokenPipeError): print(b'')"],
                             "{ network = { allowAllUnixSockets = true } }")
         self.assertEqual("b''\n", done.out, repr(done))
-        if os.geteuid() == 0 and self.user == "user":
+        if drops(self.user):
             with socket.socket(socket.AF_UNIX) as other:
                 other.connect(self.socket)
                 try:

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import world
-from lib import BINARY, Case, as_everyone, main, need, skip
+from lib import BINARY, Case, as_everyone, main, need, need_root, skip
 
 WORLD = None
 PYTHON = "/usr/bin/python3"
@@ -46,8 +46,7 @@ def setUpModule():
 
 class Transparent(Case):
     def setUp(self):
-        if not WORLD:
-            skip("a network for the host needs root", allowed=True)
+        need_root("a network for the host")
         super().setUp()
 
     def fresh(self):
