@@ -3,21 +3,25 @@
 #include "core/caller.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "core/signals.h"
 #include "core/util.h"
 
 void caller_save(struct caller *caller)
 {
 	struct sigaction action;
 	struct rlimit files = { 1024, 1024 };
+	sigset_t ours;
 
+	signals_ours(&ours);
 	sigemptyset(&caller->mask);
 	sigprocmask(SIG_SETMASK, NULL, &caller->mask);
 	sigemptyset(&caller->ignored);
 	for (int sig = 1; sig < NSIG; sig++)
-		if (!sigaction(sig, NULL, &action) &&
+		if (sigismember(&ours, sig) && !sigaction(sig, NULL, &action) &&
 		    action.sa_handler == SIG_IGN)
 			sigaddset(&caller->ignored, sig);
 	caller->umask = umask(077);
@@ -27,12 +31,36 @@ void caller_save(struct caller *caller)
 	caller->files_hard = files.rlim_max;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+/* The sanitizers' own are all among those of faults. */
+static void check(int sig)
+{
+	struct sigaction action;
+
+	if (sig != SIGSEGV && sig != SIGBUS && sig != SIGFPE && sig != SIGILL &&
+	    !sigaction(sig, NULL, &action) && action.sa_handler != SIG_DFL &&
+	    action.sa_handler != SIG_IGN)
+		abort();
+}
+#else
+static void check(int sig)
+{
+	(void)sig;
+}
+#endif
+
 void caller_restore(const struct caller *caller)
 {
 	struct rlimit files = { caller->files_soft, caller->files_hard };
 	struct sigaction action = { 0 };
+	sigset_t ours;
 
+	signals_ours(&ours);
 	for (int sig = 1; sig < NSIG; sig++) {
+		if (!sigismember(&ours, sig)) {
+			check(sig);
+			continue;
+		}
 		action.sa_handler =
 			sigismember(&caller->ignored, sig) ? SIG_IGN : SIG_DFL;
 		(void)sigaction(sig, &action, NULL);

@@ -10,7 +10,7 @@
 /**
  * struct caller - what the command gets back from before our own start
  * @mask: signal mask
- * @ignored: signals that were ignored (nohup), which stay so
+ * @ignored: of signals_ours() those that were ignored (nohup), which stay so
  * @umask: of new files
  * @files_soft, @files_hard: RLIMIT_NOFILE
  */
@@ -33,6 +33,9 @@ void caller_save(struct caller *caller);
 /**
  * caller_restore() - dispositions, limits and umask as they were; not the mask
  * of signals
+ *
+ * Only what is ours is touched of the dispositions: two calls for each of all
+ * signals are a hundredth of a short run.
  * Context: the process that becomes the command.
  */
 void caller_restore(const struct caller *caller);

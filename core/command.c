@@ -106,6 +106,12 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 			   failure);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define START_SHARING MAP_SHARED /* run_command() forks */
+#else
+#define START_SHARING MAP_PRIVATE /* they share all memory */
+#endif
+
 /* What the child works with, in memory that PID 1 sees as well. */
 struct start {
 	const struct confinement *confinement;
@@ -113,35 +119,23 @@ struct start {
 	int words[2]; /* from PID 1; end of file: it gave up */
 	int report;
 	int keeper;
-	uint64_t missed;
+	/* Of signals: PID 1's when there is a child, and the child's later. */
+	uint64_t before, after;
 	int led;
 	pid_t runs; /* in PID 1's memory; cleared by the kernel */
 };
 
-/*
- * A signal to the caller's group that came just before there was a child has
- * reached PID 1 only. The kernel adds a child to its group, and signals a
- * group, under one lock: what is pending there and not here was missed.
- */
-static uint64_t missed_signals(void)
+static uint64_t pending(void)
 {
-	char text[4096] = "", name[32], *line;
-	owned_fd int fd = -1;
-	uint64_t missed;
-	sigset_t own;
+	uint64_t bits = 0;
+	sigset_t set;
 
-	snprintf(name, sizeof(name), "/proc/%d/status", (int)getppid());
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+	if (sigpending(&set))
 		return 0;
-	line = strstr(text, "\nShdPnd:");
-	if (!line || sigpending(&own))
-		return 0;
-	missed = strtoull(line + sizeof("\nShdPnd:") - 1, NULL, 16);
 	for (int sig = 1; sig < NSIG; sig++)
-		if (sigismember(&own, sig))
-			missed &= ~SIGNAL_BIT(sig);
-	return missed;
+		if (sigismember(&set, sig))
+			bits |= SIGNAL_BIT(sig);
+	return bits;
 }
 
 /* The first file that execvp(3) would look at, where there is one. */
@@ -166,14 +160,16 @@ static bool find(const char *name, char file[PATH_MAX])
 }
 
 /* Until nothing of the host's is there any more, and the host says so. */
-static int await_word(const struct start *start, struct failure *failure)
+static int await_word(struct start *start, struct failure *failure)
 {
 	int error = 0;
 	char word;
 
 	close(start->words[1]);
+	setup_look(start->words[0], start->confinement->processors);
 	if (read(start->words[0], &word, sizeof(word)) != sizeof(word))
 		_exit(1);
+	start->after = pending();
 	setup_look(start->control, start->confinement->processors);
 	if (start->confinement->early)
 		error = setup_await(start->control, MESSAGE_GO, NULL, failure);
@@ -207,7 +203,6 @@ static int command_main(void *data)
 	const struct caller *caller = start->confinement->caller;
 	struct command_report result = { 0 };
 
-	start->missed = missed_signals();
 	caller_restore(caller);
 	if (!confine(start->confinement, &start->led, start->keeper,
 		     &result.failure) &&
@@ -229,20 +224,18 @@ static void *map(size_t size, int sharing)
 }
 
 /*
- * What PID 1 does while the child prepares itself; then the child may go on, by
- * itself on its processor, where there are others.
+ * What PID 1 does while the child prepares itself; then the child may go on. It
+ * looks for the word, so it goes on without having to be woken.
  */
-static int detach(const struct start *start, struct command *command)
+static int detach(struct start *start, const struct command *command)
 {
 	struct pollfd changes = { .fd = command->changes, .events = POLLPRI };
-	int error = start->confinement->attached ? mounts_detach() : 0;
+	int error;
 
+	start->before = pending();
+	error = start->confinement->attached ? mounts_detach() : 0;
 	/* This one was ours. */
 	(void)poll(&changes, 1, 0);
-	if (start->confinement->processors->move) {
-		processors_choose(&command->aside);
-		processors_part(0, &command->aside);
-	}
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
 	close(start->words[1]);
@@ -341,8 +334,7 @@ static int open_children(void)
 int command_start(const struct confinement *confinement, int control,
 		  struct command *command)
 {
-	/* Shared also where run_command() forks. */
-	struct start *start = map(sizeof(*start), MAP_SHARED);
+	struct start *start = map(sizeof(*start), START_SHARING);
 	bool waits = agent_waits(confinement->plan,
 				 confinement->led == LED_BY_AGENT);
 	int ends[2], words[2], pair[2] = { -1, -1 }, error;
@@ -361,7 +353,12 @@ int command_start(const struct confinement *confinement, int control,
 				 .led = confinement->led };
 	command->report = ends[0];
 	error = run_command(start, command, children);
-	command->missed = start->missed;
+	/*
+	 * A signal to the caller's group that came just before there was a
+	 * child has reached PID 1 only. The kernel adds a child to its group,
+	 * and signals a group, under one lock.
+	 */
+	command->missed = start->before & ~start->after;
 	command->led = start->led;
 	command->listener = -1;
 	close(words[0]);

@@ -27,7 +27,6 @@
  *	command did not get, though it is in the same process group
  * @changes: of the mounts (core/remount.h), borrowed; those up to the command's
  *	start are taken from it; or -1. Set by the caller
- * @aside: PID 1 is on other processors until processors_restore()
  */
 struct command {
 	int changes;
@@ -36,7 +35,6 @@ struct command {
 	int listener;
 	uint64_t missed;
 	int led;
-	struct processors aside;
 };
 
 /**

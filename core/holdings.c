@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run needs on the host: its temporary directory and placeholders. */
+/* What a run needs on the host: placeholders. */
 #include "core/holdings.h"
 
 #include <errno.h>
@@ -197,10 +197,6 @@ static int make_all(const struct plan *plan, struct holdings *held,
 	struct folder folder = { .fd = -1 };
 	int error = 0;
 
-	if (plan->temp_dir && mkdir(plan->temp_dir, 0700))
-		return failure_set(failure, errno,
-				   "cannot make the temporary directory %s",
-				   plan->temp_dir);
 	for (size_t i = 0; !error && i < plan->placeholder_count; i++) {
 		held->locks[i] =
 			placeholder_make(&folder, plan->placeholders[i]);
@@ -252,8 +248,6 @@ void holdings_remove(const struct plan *plan, const struct holdings *held)
 	/* Without a state file nothing was made. */
 	if (plan->state && held->state < 0)
 		return;
-	if (plan->temp_dir)
-		(void)remove_tree(plan->temp_dir);
 	if (plan->bwrap.masks)
 		(void)remove_tree(plan->bwrap.masks);
 	for (size_t i = plan->placeholder_count; i-- > 0;)

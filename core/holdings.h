@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run needs on the host: its temporary directory and placeholders. */
+/* What a run needs on the host: placeholders. */
 #ifndef SRT_HOLDINGS_H
 #define SRT_HOLDINGS_H
 
@@ -17,7 +17,7 @@ struct holdings {
 };
 
 /**
- * holdings_make() - make the plan's temporary directory and placeholders
+ * holdings_make() - make the plan's placeholders
  *
  * The state file names them before they are there, and is told afterwards which
  * directories they are: "id", then "DEVICE:INODE:PATH", each ended by a NUL.

@@ -99,14 +99,14 @@ static _Noreturn void leave_alone(struct init *init, struct message *message)
 	if (init->state >= 0)
 		close(init->state);
 	/* It removes what was made while the host hears of the end. */
-	if (init->janitor >= 0) {
+	if (init->janitor >= 0)
 		mounts_clear(init->plan);
-		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
-	}
 	count(init);
 	message->id = init->count;
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
+	if (init->janitor >= 0)
+		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
 	remount_close(&init->remount);
 	_exit(0);
 }
@@ -339,7 +339,6 @@ static int begin(struct init *init, const struct confinement *confinement)
 				      &init->command);
 	if (!error)
 		error = hand_over(init, &handover);
-	processors_restore(&init->command.aside);
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */

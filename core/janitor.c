@@ -19,6 +19,7 @@
 #include "core/mounts.h"
 #include "core/namespaces.h"
 #include "core/origins.h"
+#include "core/remove_tree.h"
 #include "core/setup.h"
 #include "core/system.h"
 
@@ -334,6 +335,8 @@ static void end_all(struct janitor *janitor)
 		return;
 	if (janitor->shared->plan.bwrap.program)
 		bwrap_end(&janitor->bwrap);
+	if (janitor->shared->temp)
+		(void)remove_tree(janitor->shared->plan.temp_dir);
 	holdings_remove(&janitor->shared->plan, &janitor->held);
 }
 

@@ -24,6 +24,8 @@
  *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
  * @built: the plan is complete but for @argv and @env; PID 1 (MESSAGE_BUILD)
  *	and janitor know
+ * @temp: the plan's temporary directory may be there, and is to be removed; the
+ *	host's to write
  * @processors: janitor's and PID 1's; complete before the fork
  * @mounts, @mounts_size: what /proc/self/mountinfo says, which the janitor
  *	reads meanwhile; bytes, 0 where it has not, or there is no room
@@ -37,6 +39,7 @@ struct shared {
 	pid_t init;
 	bool network;
 	bool built;
+	_Atomic(bool) temp;
 	struct processors processors;
 	_Atomic(size_t) mounts_size;
 	char mounts[SHARED_MOUNTS];
@@ -83,8 +86,7 @@ struct janitor_sockets {
 /**
  * janitor_main() - be the janitor: in a process made by the host process
  *
- * It starts PID 1 or bubblewrap. On MESSAGE_GO it makes temporary directory,
- * placeholders and masks. Then it waits: for PID 1 to end or to be alone, or
+ * It starts PID 1 or bubblewrap. On MESSAGE_GO it makes placeholders and masks. Then it waits: for PID 1 to end or to be alone, or
  * for the host process to close its socket, by whatever death. Everything
  * inside is dead first, but for a PID 1 that is alone, and everything on the
  * host removed after that. Where the host process is dead the janitor does its

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 #include "core/descendants.h"
 #include "core/inherited.h"
@@ -179,8 +180,25 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	identity_alone(&shared->plan.id);
 }
 
+/*
+ * By us, since PID 1 and the janitor have enough to do, and share a processor:
+ * what the disk takes for it would be the run's to wait for.
+ */
+static int make_temp(struct shared *shared, struct failure *failure)
+{
+	const char *path = shared->plan.temp_dir;
+
+	shared->temp = path != NULL;
+	if (path && mkdir(path, 0700))
+		return failure_set(failure, errno,
+				   "cannot make the temporary directory %s",
+				   path);
+	return 0;
+}
+
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
+	struct shared *shared = sandbox->shared;
 	int error = 0;
 
 	/*
@@ -188,13 +206,16 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 	 * namespaces of ours is our child anyway. Not before: what a secret's
 	 * command has left, an agent of the user's, is not ours.
 	 */
-	if (!plan_in_namespaces(&sandbox->shared->plan))
+	if (!plan_in_namespaces(&shared->plan))
 		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (sandbox->shared->plan.bwrap.program)
+	if (shared->plan.bwrap.program)
 		error = launch_janitor(sandbox, failure);
-	sandbox_order(sandbox, MESSAGE_GO);
+	if (!error && !shared->built)
+		error = make_temp(shared, failure);
+	if (!error)
+		sandbox_order(sandbox, MESSAGE_GO);
 	/* Else PID 1 tells it. */
-	if (!error && !plan_in_namespaces(&sandbox->shared->plan))
+	if (!error && !plan_in_namespaces(&shared->plan))
 		error = order(sandbox, MESSAGE_GO);
 	if (error)
 		advise(failure);
@@ -207,10 +228,15 @@ void sandbox_network(struct sandbox *sandbox)
 	sandbox_order(sandbox, MESSAGE_NETWORK);
 }
 
-void sandbox_build(struct sandbox *sandbox)
+int sandbox_build(struct sandbox *sandbox, struct failure *failure)
 {
+	int error = make_temp(sandbox->shared, failure);
+
+	if (error)
+		return error;
 	sandbox->shared->built = true;
 	sandbox_order(sandbox, MESSAGE_BUILD);
+	return 0;
 }
 
 void sandbox_release(struct sandbox *sandbox)

@@ -85,8 +85,10 @@ void sandbox_network(struct sandbox *sandbox);
  * on the host, up to a process that waits to be the command
  *
  * Context: of the plan, what @built of struct shared says is complete.
+ * Return: 0; or -errno with @failure filled, where the temporary directory
+ * can't be made. What else fails is told by sandbox_await().
  */
-void sandbox_build(struct sandbox *sandbox);
+int sandbox_build(struct sandbox *sandbox, struct failure *failure);
 
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan

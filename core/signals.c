@@ -16,6 +16,17 @@ static struct {
 	bool ended;
 } interrupt;
 
+void signals_ours(sigset_t *set)
+{
+	static const int list[] = { SIGALRM, SIGCHLD, SIGHUP,	SIGINT,	 SIGPIPE,
+				    SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ, 0 };
+
+	signals_set(set, list);
+#ifdef SIGNALS_TIMER
+	sigaddset(set, SIGNALS_TIMER);
+#endif
+}
+
 void signals_set(sigset_t *set, const int *list)
 {
 	sigemptyset(set);

@@ -14,6 +14,17 @@ extern const int signals_handed_on[SIGNALS_HANDED_ON + 1];
 /** signals_ending - they end a host process without a command */
 extern const int signals_ending[SIGNALS_ENDING + 1];
 
+#ifdef SIGRTMIN
+/** SIGNALS_TIMER - the watchdog of a box */
+#define SIGNALS_TIMER (SIGRTMIN + 6)
+#endif
+
+/**
+ * signals_ours() - all whose disposition the host process ever changes, or who
+ * works for it until a command is there
+ */
+void signals_ours(sigset_t *set);
+
 /** signals_set() - of a list */
 void signals_set(sigset_t *set, const int *list);
 

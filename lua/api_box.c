@@ -3,7 +3,8 @@
  * The host-state table srt.c.box.
  *
  *	box.new{root=, facts=, preset=, log=, limits=,
- *		ask=}		box, or nil, message
+ *		ask=}		box, or nil, message; facts.user = true: of
+ *				the caller, looked up when it is read
  *	box.isfn(v)		is v a policy's function?
  *	box.body(text, most), b:clock(), b:cover(), b:covered(), b:lines():
  *				lua/api_box_test.c

@@ -232,29 +232,28 @@ static int sandbox_lua_mounts(lua_State *L)
 	return 1;
 }
 
-/* (sandbox, plan): a part of the plan to come, which is made at once */
-static int tell_part(lua_State *L,
-		     void (*read)(lua_State *, int, struct shared *),
-		     void (*tell)(struct sandbox *))
+/* sandbox:network(plan): listen and redirect, which are made at once */
+static int sandbox_lua_network(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 
 	luaL_checktype(L, 2, LUA_TTABLE);
-	read(L, 2, object->shared);
-	tell(&object->sandbox);
+	plan_read_network(L, 2, object->shared);
+	sandbox_network(&object->sandbox);
 	return 0;
 }
 
-/* sandbox:network(plan): listen and redirect */
-static int sandbox_lua_network(lua_State *L)
-{
-	return tell_part(L, plan_read_network, sandbox_network);
-}
-
-/* sandbox:build(plan): all but argv and env */
+/* sandbox:build(plan): likewise all but argv and env */
 static int sandbox_lua_build(lua_State *L)
 {
-	return tell_part(L, plan_read_sandbox, sandbox_build);
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	struct failure failure = { 0 };
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	plan_read_sandbox(L, 2, object->shared);
+	if (sandbox_build(&object->sandbox, &failure))
+		return luaL_error(L, "%s", failure.text);
+	return 0;
 }
 
 /* sandbox:start(plan) -> true | nil, message */

@@ -311,17 +311,6 @@ static int sys_lua_homeof(lua_State *L)
 	return 1;
 }
 
-static int sys_lua_user(lua_State *L)
-{
-	struct account account;
-
-	if (nss_account(NULL, geteuid(), &account))
-		lua_pushstring(L, account.name);
-	else
-		lua_pushfstring(L, "%d", (int)geteuid());
-	return 1;
-}
-
 static int sys_lua_ids(lua_State *L)
 {
 	lua_pushinteger(L, geteuid());
@@ -581,7 +570,6 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "getenv", sys_lua_getenv },
 		{ "environ", sys_lua_environ },
 		{ "homeof", sys_lua_homeof },
-		{ "user", sys_lua_user },
 		{ "ids", sys_lua_ids },
 		{ "write", sys_lua_write },
 		{ "writable", sys_lua_writable },

@@ -127,7 +127,11 @@ static void pick_all(lua_State *B, const struct pick *pick)
 static void add_library(lua_State *B, const char *name, lua_CFunction open,
 			const struct pick *picks)
 {
-	lua_newtable(B);
+	int count = 0;
+
+	while (picks[count].name)
+		count++;
+	lua_createtable(B, 0, count);
 	lua_pushcfunction(B, open);
 	box_callf(B, 0, 1);
 	pick_all(B, picks);
@@ -228,9 +232,12 @@ static void add_base(lua_State *B)
 	lua_setfield(B, -2, "_G");
 }
 
+/* How many there are; it makes their table at once as large. */
+#define GLOBALS 26
+
 void box_env_open(lua_State *B)
 {
-	lua_newtable(B);
+	lua_createtable(B, 0, GLOBALS);
 	add_base(B);
 	add_library(B, "math", luaopen_math, math_picks);
 	add_library(B, "os", luaopen_os, os_picks);

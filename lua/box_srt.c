@@ -184,5 +184,5 @@ void box_srt_open(lua_State *B)
 	box_hash_open(B);
 	box_rate_open(B);
 	box_wait_functions(B);
-	box_view_new(B, "srt", BOX_VIEW_STRICT, facts);
+	box_view_new(B, "srt", BOX_VIEW_STRICT | BOX_VIEW_FACTS, facts);
 }

@@ -158,7 +158,8 @@ void box_string_open(lua_State *B)
 
 	lua_pushcfunction(B, luaopen_string);
 	box_callf(B, 0, 1);
-	luaL_newlib(B, own);
+	lua_createtable(B, 0, 17); /* as many as there will be */
+	luaL_setfuncs(B, own, 0);
 	for (size_t i = 0; i < sizeof(charged) / sizeof(*charged); i++)
 		wrap(B, charged[i], str_charged);
 	wrap(B, "unpack", str_unpack);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A timer of the calling thread's processor time, by SIGRTMIN+6:
+ * A timer of the calling thread's processor time, by SIGNALS_TIMER:
  * timer_create(2), CLOCK_THREAD_CPUTIME_ID.
  */
 #include "lua/box_timer.h"
@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/signals.h"
+
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
-
-#define TIMER_SIGNAL (SIGRTMIN + 6)
 
 static timer_t the_timer;
 
@@ -26,14 +26,14 @@ int box_timer_make(void (*on_tick)(int signal_number))
 	};
 	struct sigevent event = {
 		.sigev_notify = SIGEV_THREAD_ID,
-		.sigev_signo = TIMER_SIGNAL,
+		.sigev_signo = SIGNALS_TIMER,
 		.sigev_notify_thread_id = gettid(),
 	};
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, TIMER_SIGNAL);
-	if (sigaction(TIMER_SIGNAL, &action, NULL) < 0 ||
+	sigaddset(&set, SIGNALS_TIMER);
+	if (sigaction(SIGNALS_TIMER, &action, NULL) < 0 ||
 	    pthread_sigmask(SIG_UNBLOCK, &set, NULL))
 		return -EINVAL;
 	return timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &the_timer) < 0
@@ -54,5 +54,5 @@ void box_timer_set(unsigned int ms)
 void box_timer_drop(void)
 {
 	timer_delete(the_timer);
-	signal(TIMER_SIGNAL, SIG_IGN);
+	signal(SIGNALS_TIMER, SIG_IGN);
 }

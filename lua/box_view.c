@@ -9,7 +9,9 @@
 #include <lauxlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "core/nss.h"
 #include "lua/box_state.h"
 #include "lua/box_wait.h"
 #include "lua/process.h"
@@ -315,6 +317,27 @@ static bool push_method(lua_State *B, const char *key)
 	return false;
 }
 
+static bool is_key(lua_State *B, int index, const char *name)
+{
+	return lua_type(B, index) == LUA_TSTRING &&
+	       strcmp(lua_tostring(B, index), name) == 0;
+}
+
+/* The caller's name in place of the value on top, or its number. */
+static void find_user(lua_State *B, int table)
+{
+	struct account account;
+
+	lua_pop(B, 1);
+	if (nss_account(NULL, geteuid(), &account))
+		lua_pushstring(B, account.name);
+	else
+		lua_pushfstring(B, "%d", (int)geteuid());
+	lua_pushliteral(B, "user");
+	lua_pushvalue(B, -2);
+	lua_rawset(B, table);
+}
+
 /*
  * A table in what ends with the run is shown as a view too, and kept so: it
  * is equal to itself. The value is on top.
@@ -323,14 +346,16 @@ static void show(lua_State *B, const struct view *outer, int table, int key)
 {
 	struct view *inner;
 
+	if (outer->flags & BOX_VIEW_FACTS && lua_isboolean(B, -1) &&
+	    is_key(B, key, "user"))
+		return find_user(B, table);
 	if (!(outer->flags & BOX_VIEW_ENDS) || !lua_istable(B, -1))
 		return;
 	inner = new_view(B, 1);
 	inner->serial = outer->serial;
 	inner->flags = BOX_VIEW_ENDS;
 	/* A request's connection is its client's. */
-	if (lua_type(B, key) == LUA_TSTRING &&
-	    strcmp(lua_tostring(B, key), "conn") == 0)
+	if (is_key(B, key, "conn"))
 		inner->process = outer->process;
 	lua_pushvalue(B, key);
 	lua_pushvalue(B, -2);

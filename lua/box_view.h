@@ -15,6 +15,7 @@ enum box_view_flags {
 	BOX_VIEW_HEADERS = 2, /* names in any case */
 	BOX_VIEW_METHODS = 4, /* has header(), values(), fields(), body() */
 	BOX_VIEW_ENDS = 8,    /* with the run; tables in it are views too */
+	BOX_VIEW_FACTS = 16,  /* true for user: looked up when it is read */
 };
 
 /** box_views_open - make the metatable; in the box's set-up */

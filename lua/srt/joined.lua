@@ -153,7 +153,7 @@ function Joined:led(error) require("srt.c.redirect").led(self.proxy, error) end
 ---Hears what the agent inside observes.
 ---@param fds integer[] taken over: its socket, and the tree that files are granted from
 function Joined:watch(fds)
-  self.watcher = require("srt.observe").start(self.loaded, self.plan, { socket = fds[1], view = fds[2] or -1 },
+  self.watcher = require("srt.watching").start(self.loaded, self.plan, { socket = fds[1], view = fds[2] or -1 },
     function(event) self.reporter:add(event) end, self.say)
 end
 
@@ -180,7 +180,7 @@ end
 ---@return string[] held
 ---@return integer cut
 function Joined:update(loaded)
-  return self.live:update(setmetatable({ box = self.asks:box(self, loaded.box) }, { __index = loaded }))
+  return self.live():update(setmetatable({ box = self.asks:box(self, loaded.box) }, { __index = loaded }))
 end
 
 ---What violations are found by.

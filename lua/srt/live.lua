@@ -68,7 +68,6 @@ end
 
 local function enter(self, loaded, profile)
   local box = loaded.box
-  if self.sandbox then box:asker(self.sandbox) end
   local decider = net.compile(profile, self.facts)
   decider.prompt = self.prompt and self.prompt:bind(box)
   self.part = { decider = decider,
@@ -134,6 +133,7 @@ function Live:update(fresh)
     held[#held + 1] = "filesystem.decideOpen"
   end
   local profile = merged(self.began, fresh.profile)
+  if self.sandbox then fresh.box:asker(self.sandbox) end
   enter(self, fresh, profile)
   if profile.network.tls then require("srt.termination").limit(self.proxy, profile.network.tls) end
   self.reporter:replace(fresh)

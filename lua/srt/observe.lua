@@ -143,7 +143,7 @@ local function unreached_event(self, count)
 end
 
 local Watcher = {}
-Watcher.__index = Watcher
+observe.methods = Watcher
 
 function Watcher:tell(message, event)
   event.pid, event.exe, event.count = message.pid, message.exe, message.count
@@ -232,35 +232,12 @@ function Watcher:take(message)
   end
 end
 
----The run is over: takes what is left.
----@param unreached integer attempts to leave the network that the kernel has counted
-function Watcher:close(unreached)
-  self.handle:close()
+---What is left to tell, as Watcher:close of srt.watching.
+---@param unreached integer
+function Watcher:rest(unreached)
   local event = unreached > 0 and self.loaded.profile.observe.mode ~= "none" and unreached_event(self, unreached)
   if event then self.add(event) end
   if self.say and self.lost > 0 then self.say(("observed: %d more, too many to be told of"):format(self.lost)) end
-end
-
----Begins to listen to the agent of a plan with a watch; before sandbox:run().
----@param loaded srt.session
----@param plan table
----@param sandbox userdata|{socket: integer, view: integer} of another process's what srt.c.watch relays
----@param add fun(event: table) told each violation, as of violations.lua
----@param say nil|fun(line: string)
----@return table watcher with :close(), and `lost`: of how many, at least, nothing was told
-function observe.start(loaded, plan, sandbox, add, say)
-  local self = setmetatable({ lost = 0, inet = {}, loaded = loaded, plan = plan, add = add, say = say }, Watcher)
-  self.decider = loaded.profile.callbacks.decideOpen[1]
-    and require("srt.decide_open").new(loaded.profile, loaded.rules, table.concat(plan.argv, " "))
-  local watch, take = require("srt.c.watch"), function(message) self:take(message) end
-  if type(sandbox) == "table" then
-    self.handle = watch.adopt(sandbox.socket, sandbox.view, take)
-    return self
-  end
-  self.handle = watch.start(sandbox, take)
-  -- Without a proxy nobody else has told the box where questions go.
-  if self.decider then loaded.box:asker(sandbox) end
-  return self
 end
 
 return observe

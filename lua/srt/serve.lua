@@ -1,16 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the proxy of a run asks: the network decisions, with callbacks in the box; and where it listens.
+-- The proxy of a run: what it is made of, and where it listens. What it asks, srt.deciding answers.
 local serve = {}
-
--- A line of what was decided, with its cause. Queries may hold secrets.
-local function line_of(question, decision)
-  local spelled = require("srt.net_text")
-  local answered = question.kind == "response" and (", answered %d"):format(question.status) or ""
-  local path = question.kind ~= "connect" and question.path or ""
-  return ("%s%s %s%s: %s%s"):format(question.method or question.kind:upper(), answered,
-    spelled.target(question.host, question.port), spelled.shown(path), decision.action,
-    decision.reason and ": " .. decision.reason or "")
-end
 
 -- The proxy tells verdicts as well (proxy/decision.c). They were told when they were made.
 local VERDICT = { allow = true, deny = true, answer = true }
@@ -18,13 +8,6 @@ local VERDICT = { allow = true, deny = true, answer = true }
 local function tells_verdict(line)
   local word, what = line:match("^(%l+) (%S+) ")
   return VERDICT[word] and what ~= "address"
-end
-
--- What a client showed to be let in is no business of the policy's.
-local function hide_login(headers)
-  for i = #headers, 1, -1 do
-    if headers[i].name:lower() == "proxy-authorization" then table.remove(headers, i) end
-  end
 end
 
 --- Makes the proxy, which listens nowhere yet.
@@ -35,39 +18,18 @@ end
 ---@param reporter table of srt.reporting
 ---@param login table|nil of srt.c.proxy: whom alone it hears
 ---@return userdata? proxy
----@return table|string live of srt.live, what decides; or the message
+---@return (fun(): table)|string live gives what decides, of srt.live; or the message
 function serve.open(loaded, sandbox, say, asSrt, reporter, login)
-  local net = require("srt.decide_net")
-  local live = require("srt.live").new(loaded, { command = reporter.command, commandId = reporter.commandId,
-    vault = loaded.vault, asSrt = asSrt, more = reporter.more, ask = reporter.ask }, sandbox, reporter)
-  local learner = loaded.learner
-  -- held: what becomes of the decision where not all of it can be held
-  local function judge(question, held)
-    local decision = live:decide(question)
-    if held then decision = held(decision) end
-    if learner then learner:decided(question, decision) end
-    if decision.action == "deny" or decision.detail then
-      reporter:decided(question, decision)
-    elseif reporter:listened() then
-      reporter:allowed(question, decision)
-    end
-    if say then
-      say(line_of(question, decision))
-      if decision.detail then say(decision.detail) end
-    end
-    return decision
+  local proxy, made, message
+  -- With the first question, since most commands ask none.
+  local function deciding()
+    made = made or require("srt.deciding").new(loaded, sandbox, say, asSrt, reporter, login, proxy)
+    return made
   end
-  local proxy, message = require("srt.c.proxy").new {
-    decide = function(question)
-      if login and not question.inside then hide_login(question.headers) end
-      if question.kind == "authz" then return require("srt.authz").answer(question, live, judge) end
-      return net.answer(judge(question))
-    end,
-    checkAddress = function(host, port, address)
-      local refused = live:address(host, port, address)
-      if learner and not refused then learner:dialled(host, port, address) end
-      return refused
-    end,
+  if sandbox then loaded.box:asker(sandbox) end
+  proxy, message = require("srt.c.proxy").new {
+    decide = function(question) return deciding():decide(question) end,
+    checkAddress = function(host, port, address) return deciding():address(host, port, address) end,
     addressCode = asSrt and "blocked-by-sandbox-runtime" or nil, -- srt's own, which programs may look for
     refused = function(...) reporter:add(require("srt.denials").refused(...)) end,
     log = say and function(line)
@@ -82,13 +44,12 @@ function serve.open(loaded, sandbox, say, asSrt, reporter, login)
     local ok, why = require("srt.termination").serve(proxy, tls, loaded.tls)
     if not ok then return nil, "the proxy can't terminate TLS: " .. why end
   end
-  live.proxy = proxy
-  return proxy, live
+  return proxy, function() return deciding().live end
 end
 
 ---Has a proxy listen at what PID 1 of a sandbox has made.
 ---@param proxy userdata
----@param live table of srt.live
+---@param live fun(): table of serve.open
 ---@param loaded srt.session
 ---@param plan table
 ---@param listeners integer[] of the sandbox; those that are taken over are -1 then
@@ -128,7 +89,7 @@ end
 ---@param asSrt boolean? the program was called as srt
 ---@param reporter table of srt.reporting
 ---@return userdata? proxy
----@return table|string live of srt.live, what decides; or the message
+---@return (fun(): table)|string live gives what decides, of srt.live; or the message
 function serve.start(loaded, plan, sandbox, say, asSrt, reporter)
   local proxy, live = serve.open(loaded, sandbox, say, asSrt, reporter, plan.login)
   if not proxy then return nil, live end

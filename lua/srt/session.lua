@@ -22,8 +22,7 @@ function session.facts(program)
   local env = sys.environ()
   local home = env.HOME
   if not home or home:sub(1, 1) ~= "/" then home = sys.homeof() end
-  return { program = program, cwd = cwd, env = env, home = home and paths.normalize(home), user = sys.user(),
-    features = sys.features() }
+  return { program = program, cwd = cwd, env = env, home = home and paths.normalize(home), features = sys.features() }
 end
 
 local function usable_dir(path)
@@ -48,7 +47,8 @@ local function new_box(facts, root, learner, given)
   local program = facts.program
   local box, reason = require("srt.c.box").new {
     root = root,
-    facts = { platform = sys.system, cwd = facts.cwd, home = facts.home, user = facts.user, env = facts.env },
+    -- Few policies ask whose they are: where nobody has said it, it is looked up then.
+    facts = { platform = sys.system, cwd = facts.cwd, home = facts.home, user = facts.user or true, env = facts.env },
     preset = function(name)
       if given and given.text and name == session.TEXT then return given.text, session.TEXT_FILE end
       if name == "srt-lua.prompt" then return require("srt.prompt").SOURCE, "srt-lua run --prompt" end
@@ -138,8 +138,8 @@ end
 ---@return table|nil profile
 ---@return table[]? problems
 function session.profile(loaded, facts, options)
-  return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, user = facts.user,
-    env = facts.env, moved = facts.moved, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
+  return require("srt.profile").resolve(loaded.parsed, { cwd = facts.cwd, home = facts.home, env = facts.env,
+    moved = facts.moved, policyFiles = facts.owned and facts.owned(loaded.files) or loaded.files,
     stateFolders = facts.state, reportFiles = options.reportFiles, hide = options.hide, lint = options.lint,
     lintLater = options.lintLater, live = options.live, told = facts.program.asSrt, prompt = options.prompt,
     uid = (sys.ids()) })

@@ -98,11 +98,11 @@ end
 ---@param proxy userdata
 ---@param point table
 ---@param fd integer
----@param decider table from srt.live
+---@param live fun(): table of serve.open
 ---@param reporter table from srt.reporting
 ---@return boolean|nil ok
 ---@return string|nil message
-function transparent.serve(sandbox, proxy, point, fd, decider, reporter)
+function transparent.serve(sandbox, proxy, point, fd, live, reporter)
   local redirect = require("srt.c.redirect")
   if point.purpose == "transparent" then
     return redirect.redirected(proxy, fd)
@@ -110,7 +110,7 @@ function transparent.serve(sandbox, proxy, point, fd, decider, reporter)
     return redirect.streams(proxy, fd)
   end
   return redirect.resolve(sandbox, proxy, fd, transparent.NAMES.v4, transparent.NAMES.v6, function(name, who)
-    local decision = decider:name(name)
+    local decision = live():name(name)
     if decision.action == "allow" then return nil end
     reporter:add(require("srt.denials").name(name, decision, require("srt.c.process").asker(who)))
     return decision.reason

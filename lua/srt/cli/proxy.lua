@@ -186,7 +186,7 @@ end
 local function follow(ctx, options, facts, loaded, live, say)
   if not (options.controlFd or options.watch) then return nil end
   return require("srt.updates").start({ controlFd = options.controlFd, watch = options.watch, policy = options.policy,
-    unheld = function(profile) return unheld(profile, options) end }, loaded, facts, live, nil,
+    unheld = function(profile) return unheld(profile, options) end }, loaded, facts, live(), nil,
     function(line) tell(ctx, line) end, say)
 end
 

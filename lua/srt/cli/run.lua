@@ -87,11 +87,11 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   end
   local updates
   if proxy and (options.controlFd or options.watch) then
-    updates, message = require("srt.updates").start(options, loaded, loaded.facts, live, sandbox,
+    updates, message = require("srt.updates").start(options, loaded, loaded.facts, live(), sandbox,
       function(line) tell(ctx, { line }) end, say)
     if not updates then return fail(ctx, message, loaded) end
   end
-  local watcher = plan.watch and require("srt.observe").start(loaded, plan, sandbox, function(event)
+  local watcher = plan.watch and require("srt.watching").start(loaded, plan, sandbox, function(event)
     reporter:add(event)
   end, say)
   local log = mac and mac.log(plan, function(event) reporter:add(event) end, function(line)
