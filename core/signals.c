@@ -18,8 +18,9 @@ static struct {
 
 void signals_ours(sigset_t *set)
 {
-	static const int list[] = { SIGALRM, SIGCHLD, SIGHUP,	SIGINT,	 SIGPIPE,
-				    SIGTERM, SIGTSTP, SIGWINCH, SIGXFSZ, 0 };
+	static const int list[] = { SIGALRM, SIGCHLD, SIGHUP,  SIGINT,
+				    SIGPIPE, SIGTERM, SIGTSTP, SIGWINCH,
+				    SIGXFSZ, 0 };
 
 	signals_set(set, list);
 #ifdef SIGNALS_TIMER

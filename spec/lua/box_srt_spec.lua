@@ -10,6 +10,18 @@ suite("srt in the box", function()
     assert.is_true(support.value(text .. "\nreturn true", options))
   end
 
+  it("looks up whose it is when a policy asks", function()
+    local pipe = assert(io.popen("id -un"))
+    local me = pipe:read()
+    pipe:close()
+    local facts = { platform = "linux", user = true }
+    assert.equal(me, support.value("return { user = srt.user }", { facts = facts }).user)
+    assert.equal(me, support.value([[
+      local all = {}
+      for name, value in pairs(srt) do all[name] = value end
+      return all.user == srt.user and { user = all.user } or {}]], { facts = facts }).user)
+  end)
+
   it("tells facts", function()
     good([[
       assert(srt.platform == "linux" and srt.user == "u" and srt.env.LANG == "C" and srt.env.NONE == nil)
