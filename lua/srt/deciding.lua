@@ -65,7 +65,8 @@ function deciding.new(loaded, sandbox, say, asSrt, reporter, login, proxy)
   local live = require("srt.live").new(loaded, { command = reporter.command, commandId = reporter.commandId,
     vault = loaded.vault, asSrt = asSrt, more = reporter.more, ask = reporter.ask }, sandbox, reporter)
   live.proxy = proxy
-  return setmetatable({ live = live, learner = loaded.learner, reporter = reporter, say = say, login = login }, Deciding)
+  local self = { live = live, learner = loaded.learner, reporter = reporter, say = say, login = login }
+  return setmetatable(self, Deciding)
 end
 
 return deciding

@@ -35,9 +35,9 @@ function decisions.presets()
   return list
 end
 
-local asked = assert(io.popen("id -un"))
-local ME = asked:read()
-asked:close()
+local id = assert(io.popen("id -un"))
+local ME = id:read()
+id:close()
 
 local PROGRAM = {
   embedded = function(name) return decisions.preset(name:match("^policies%.(.+)$")) end,
