@@ -18,14 +18,12 @@ static struct {
 
 void signals_ours(sigset_t *set)
 {
-	static const int list[] = { SIGALRM, SIGCHLD, SIGHUP,  SIGINT,
-				    SIGPIPE, SIGTERM, SIGTSTP, SIGWINCH,
-				    SIGXFSZ, 0 };
-
-	signals_set(set, list);
-#ifdef SIGNALS_TIMER
+	signals_set(set, signals_handed_on);
+	sigaddset(set, SIGALRM);
+	sigaddset(set, SIGCHLD);
+	sigaddset(set, SIGPIPE);
+	sigaddset(set, SIGXFSZ);
 	sigaddset(set, SIGNALS_TIMER);
-#endif
 }
 
 void signals_set(sigset_t *set, const int *list)

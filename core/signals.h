@@ -14,10 +14,8 @@ extern const int signals_handed_on[SIGNALS_HANDED_ON + 1];
 /** signals_ending - they end a host process without a command */
 extern const int signals_ending[SIGNALS_ENDING + 1];
 
-#ifdef SIGRTMIN
 /** SIGNALS_TIMER - the watchdog of a box */
-#define SIGNALS_TIMER (SIGRTMIN + 6)
-#endif
+#define SIGNALS_TIMER SIGPROF
 
 /**
  * signals_ours() - all whose disposition the host process ever changes, or who

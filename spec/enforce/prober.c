@@ -365,14 +365,17 @@ static const struct {
 	{ "link", 2, try_link },
 };
 
-/* The next word of standard input, or NULL at its end. */
+/* The next word of standard input, the caller's, or NULL at its end. */
 static char *word(void)
 {
 	char *text = NULL;
 	size_t room = 0;
 	ssize_t length = getdelim(&text, &room, '\0', stdin);
 
-	return length < 0 ? NULL : text;
+	if (length >= 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 static int run_one(const char *name)
@@ -385,11 +388,15 @@ static int run_one(const char *name)
 		path = word();
 		if (operations[i].paths == 2)
 			other = word();
-		if (!path || (operations[i].paths == 2 && !other))
+		if (!path || (operations[i].paths == 2 && !other)) {
+			free(path);
 			break;
+		}
 		errno = 0;
 		puts(operations[i].run(path, other) < 0 ? strerrorname_np(errno)
 							: "ok");
+		free(path);
+		free(other);
 		return 0;
 	}
 	fprintf(stderr, "prober: bad operation %s\n", name);
@@ -401,7 +408,9 @@ int main(void)
 	char *name;
 	int status = 0;
 
-	while (!status && (name = word()))
+	while (!status && (name = word())) {
 		status = run_one(name);
+		free(name);
+	}
 	return status;
 }
