@@ -90,10 +90,10 @@ struct janitor_sockets {
  * Then it waits: for PID 1 to end or to be alone, or for the host process to
  * close its socket, by whatever death. Everything inside is dead first, but for
  * a PID 1 that is alone, and everything on the host removed after that. Where
- * the host process is dead the janitor does its part, too. Failures are told to
- * the host by MESSAGE_FAILED. Context: all signals blocked; same session and
- * process group as the caller, which PID 1 inherits before the janitor leaves
- * for a session of its own.
+ * the host process is dead the janitor does its part, too.
+ * Failures are told to the host by MESSAGE_FAILED.
+ * Context: all signals blocked; same session and process group as the caller,
+ * which PID 1 inherits before the janitor leaves for a session of its own.
  */
 _Noreturn void janitor_main(struct shared *shared,
 			    const struct janitor_sockets *sockets);

@@ -323,7 +323,7 @@ struct plan_bwrap {
  * @root_read_only: the new root as a whole; steps follow
  * @files: ours, at PLAN_FILES
  * @temp_dir: made on the host (0700) by the host process, removed by the
- *janitor
+ *	janitor
  * @placeholders: empty directories made on the host for protected names that
  *	do not exist, removed by the janitor
  * @state: file that lists both, for whoever has to remove them (core/state.h);

@@ -188,12 +188,17 @@ static int make_temp(struct shared *shared, struct failure *failure)
 {
 	const char *path = shared->plan.temp_dir;
 
+	int error;
+
+	/* Before it is there, since we may end at any time. */
 	shared->temp = path != NULL;
-	if (path && mkdir(path, 0700))
-		return failure_set(failure, errno,
-				   "cannot make the temporary directory %s",
-				   path);
-	return 0;
+	if (!path || !mkdir(path, 0700))
+		return 0;
+	error = errno;
+	/* What is there is not ours. */
+	shared->temp = false;
+	return failure_set(failure, error,
+			   "cannot make the temporary directory %s", path);
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)

@@ -387,6 +387,17 @@ class Killed(Running):
         until(lambda: not os.listdir(self.w) and not self.leftovers(), 2)
         self.assertEqual(([], [], []), (os.listdir(self.w), self.leftovers(), self.states()))
 
+    @as_everyone
+    def test_as_soon_as_there_is_a_temporary_directory(self):
+        for backend in ("namespaces", "bwrap", "landlock"):
+            for _ in range(6):
+                run = self.start(["sleep", "60"], WORK.replace("{", '{ backend = "%s",' % backend, 1))
+                if not until(self.leftovers, pause=0):
+                    self.fail("%s: %s" % (backend, run.communicate(timeout=5)))
+                run.kill()
+                run.communicate()
+                self.assertTrue(until(lambda: not self.leftovers(), 5), (backend, self.leftovers()))
+
     def family(self, pid):
         mine = children(pid)
         return mine + [grandchild for child in mine for grandchild in self.family(child)]

@@ -80,6 +80,22 @@ class Signals(Running):
         self.ends(process, 0, b"SigBlk:\t0000000000000200\nSigIgn:\t0000000000000000\n")
 
     @as_everyone
+    def test_dispositions_are_the_callers(self):
+        """All of them: the host process has caught, held back and ignored some, and they are nobody's but the caller's."""
+        numbers = [number for number in signal.valid_signals() if number not in (signal.SIGKILL, signal.SIGSTOP)]
+        policy = '{ network = { allowedDomains = { "a.test" } }, env = { set = { A = ("x"):rep(9) } } }'
+        show = ["sed", "-n", "s/^Sig[BIC][lg][knt]://p", "/proc/self/status"]
+        for count in (0, 9, 30, len(numbers)):
+            ignored = random.sample(numbers, count)
+
+            def ignore(ignored=ignored):
+                for number in signal.valid_signals():
+                    if number not in (signal.SIGKILL, signal.SIGSTOP):
+                        signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+            bits = sum(1 << number - 1 for number in ignored)
+            self.ends(self.popen(*show, policy=policy, preexec=ignore), 0, b"\t%016x\n\t%016x\n\t%016x\n" % (0, bits, 0))
+
+    @as_everyone
     def test_the_commands_own_status_after_an_interrupt(self):
         process = self.ready("bash", "-c", "trap 'exit 6' INT; echo ready; for i in $(seq 400); do sleep 0.02; done")
         os.kill(process.pid, signal.SIGINT)
