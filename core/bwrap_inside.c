@@ -146,6 +146,6 @@ int bwrap_root(const struct plan *plan, int *masks, struct failure *failure)
 		return failure_set(failure, -error, "cannot complete /dev");
 	proc = plan->id.close_proc ? sys_open_tree(AT_FDCWD, "/proc", 0) : -1;
 	if (proc >= 0)
-		error = mounts_close_proc(proc);
+		error = mounts_close_proc(proc, -1);
 	return error ? failure_set(failure, -error, "cannot close /proc") : 0;
 }

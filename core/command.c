@@ -229,13 +229,21 @@ static void *map(size_t size, int sharing)
  */
 static int detach(struct start *start, const struct command *command)
 {
+	const struct confinement *confinement = start->confinement;
 	struct pollfd changes = { .fd = command->changes, .events = POLLPRI };
-	int error;
+	struct failure failure;
+	int error = 0;
 
 	start->before = pending();
-	error = start->confinement->attached ? mounts_detach() : 0;
+	if (confinement->go_later)
+		error = setup_tell(confinement->janitor, MESSAGE_GO, -1);
+	if (!error && confinement->attached)
+		error = mounts_detach();
 	/* This one was ours. */
 	(void)poll(&changes, 1, 0);
+	if (!error && confinement->go_later)
+		error = setup_await(confinement->janitor, MESSAGE_GO, NULL,
+				    &failure);
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
 	close(start->words[1]);

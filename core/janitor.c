@@ -243,17 +243,15 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	/* An unused one takes the kernel a while: nobody waits for that. */
-	owned_fd int made = janitor->masks;
-	int masks = made >= 0 && mounts_masks_needed(plan) ? made : -1;
+	owned_fd int masks = janitor->masks;
 	int error;
 
 	error = holdings_make(plan, &janitor->held, failure);
 	if (!error && plan->bwrap.program)
 		error = await_bwrap(janitor, failure);
-	else if (!error && masks >= 0)
+	else if (!error && masks >= 0 && mounts_masks_owned(plan))
 		error = mounts_masks(plan, masks, failure);
-	return error ? error : setup_tell(janitor->child, MESSAGE_GO, masks);
+	return error ? error : setup_tell(janitor->child, MESSAGE_GO, -1);
 }
 
 /* Runs that are shorter leave no work to the disk. */
@@ -377,6 +375,16 @@ static void read_mounts(struct shared *shared)
 		shared->mounts_size = size;
 }
 
+static int begin_masks(struct janitor *janitor, struct failure *failure)
+{
+	int error = mounts_masks_begin(&janitor->shared->plan, &janitor->masks,
+				       failure);
+
+	return error ? error
+		     : setup_tell(janitor->child, MESSAGE_MASKS,
+				  janitor->masks);
+}
+
 static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 		 struct failure *failure)
 {
@@ -387,7 +395,7 @@ static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 	if (!error && plan_in_namespaces(plan))
 		read_mounts(janitor->shared);
 	if (!error && plan_in_namespaces(plan) && plan->id.root_caller)
-		error = mounts_masks_begin(plan, &janitor->masks, failure);
+		error = begin_masks(janitor, failure);
 	if (!error && !await_go(janitor, failure))
 		error = -ECANCELED;
 	processors_restore(&janitor->shared->processors);

@@ -14,10 +14,11 @@ enum message_kind {
 	 * it may be */
 	MESSAGE_REMOVED,
 	/* janitor to PID 1 */
-	MESSAGE_MAPS, /* the maps of the user namespace are written */
+	MESSAGE_MAPS,  /* the maps of the user namespace are written */
+	MESSAGE_MASKS, /* carries those of a root caller */
 	/* host to PID 1: the plan is complete; to the janitor, by PID 1 in
 	 * namespaces of ours: for it, it is; janitor to PID 1: what it lists is
-	 * there. Carries the masks */
+	 * there */
 	MESSAGE_GO,
 	MESSAGE_ALONE, /* PID 1 to janitor: nothing else lives inside */
 	/* host to PID 1 */

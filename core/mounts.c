@@ -6,10 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 
 #include "core/mounts_private.h"
 #include "core/system.h"
@@ -152,34 +154,87 @@ static int make_read_only(int dir, const char *name)
 	return error ? error : sys_move_mount(tree, dir, name);
 }
 
+/* The host's /proc, where it can be told of ours. */
+struct known {
+	int dir;
+	dev_t device;
+};
+
+static struct known open_known(int root)
+{
+	struct known known = { .dir = -1 };
+	struct statfs fs;
+	struct stat st;
+
+	if (root < 0)
+		return known;
+	known.dir = sys_open_beneath(root, "/proc", O_PATH);
+	if (known.dir >= 0 &&
+	    (fstatfs(known.dir, &fs) || fs.f_type != PROC_SUPER_MAGIC ||
+	     fstat(known.dir, &st))) {
+		close(known.dir);
+		known.dir = -1;
+	}
+	known.device = known.dir < 0 ? 0 : st.st_dev;
+	return known;
+}
+
 /*
- * Closes what uid 0 can write in /proc without a capability: every directory
- * and writable file that belongs to no process. Found by looking, since kernels
- * and their options differ.
+ * The kernel makes what it has for a name when that is looked up first, as ours
+ * would be and the host's was: it is the same file, of the same number, but
+ * where something is mounted over it.
  */
-int mounts_close_proc(int proc)
+static bool look_up(int proc, const struct known *known,
+		    const struct dirent *entry, struct stat *st)
+{
+	const char *name = entry->d_name;
+
+	if (known->dir >= 0 &&
+	    !fstatat(known->dir, name, st, AT_SYMLINK_NOFOLLOW) &&
+	    st->st_dev == known->device && st->st_ino == entry->d_ino)
+		return true;
+	return !fstatat(proc, name, st, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Is it a directory or a writable file that belongs to no process? */
+static bool is_open(int proc, const struct known *known,
+		    const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+	struct stat st;
+
+	if (*name == '.' || isdigit((unsigned char)*name) ||
+	    entry->d_type == DT_LNK)
+		return false;
+	if (entry->d_type == DT_DIR)
+		return true;
+	return look_up(proc, known, entry, &st) &&
+	       (S_ISDIR(st.st_mode) ||
+		(S_ISREG(st.st_mode) && (st.st_mode & 0222)));
+}
+
+/*
+ * Closes what uid 0 can write in /proc without a capability. Found by looking,
+ * since kernels and their options differ.
+ */
+int mounts_close_proc(int proc, int root)
 {
 	owned_fd int fd = openat(proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct known known;
 	struct dirent *entry;
-	struct stat st;
 	int error = 0;
 
 	if (!dir)
 		return -errno;
 	steal_fd(&fd);
-	while (!error && (entry = readdir(dir))) {
-		const char *name = entry->d_name;
-
-		if (*name == '.' || isdigit((unsigned char)*name))
-			continue;
-		if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		if (S_ISDIR(st.st_mode) ||
-		    (S_ISREG(st.st_mode) && (st.st_mode & 0222)))
-			error = make_read_only(proc, name);
-	}
+	known = open_known(root);
+	while (!error && (entry = readdir(dir)))
+		if (is_open(proc, &known, entry))
+			error = make_read_only(proc, entry->d_name);
 	closedir(dir);
+	if (known.dir >= 0)
+		close(known.dir);
 	return error;
 }
 
@@ -192,7 +247,7 @@ static int own_proc(const struct mounts *m, bool closed)
 	if (proc < 0)
 		return proc;
 	error = attach(m, proc, "/proc");
-	return !error && closed ? mounts_close_proc(proc) : error;
+	return !error && closed ? mounts_close_proc(proc, m->old_root) : error;
 }
 
 /* Puts one of the host's device nodes, or terminal, into our /dev. */

@@ -24,6 +24,12 @@ int mounts_masks_begin(const struct plan *plan, int *out,
 bool mounts_masks_needed(const struct plan *plan);
 
 /**
+ * mounts_masks_owned() - is what mounts_masks() makes to belong to others than
+ * the caller? Then the janitor makes it.
+ */
+bool mounts_masks_owned(const struct plan *plan);
+
+/**
  * mounts_masks() - add a tree for each scaffold, and the plan's own files
  * @masks: of mounts_masks_begin()
  * Return: 0 or -errno, @failure filled.

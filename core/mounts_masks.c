@@ -273,6 +273,21 @@ bool mounts_masks_needed(const struct plan *plan)
 	return needed;
 }
 
+bool mounts_masks_owned(const struct plan *plan)
+{
+	bool owned = false;
+
+	if (!plan->id.root_caller)
+		return false;
+	for (size_t i = 0; !owned && i < plan->file_count; i++)
+		owned = plan->files[i].content.owned;
+	for (size_t i = 0; !owned && i < plan->step_count; i++)
+		owned = plan->steps[i].kind == MOUNT_SCAFFOLD ||
+			(plan->steps[i].kind == MOUNT_CONTENT &&
+			 plan->steps[i].content->owned);
+	return owned;
+}
+
 int mounts_masks(const struct plan *plan, int masks, struct failure *failure)
 {
 	return fill(masks, plan, mounts_fill, failure);

@@ -34,7 +34,8 @@ int mounts_private(void);
 /**
  * mounts_close_proc() - close what uid 0 could write in /proc
  * @proc: borrowed; the root of that mount
+ * @root: borrowed; that of a tree whose /proc may know the same files, or -1
  */
-int mounts_close_proc(int proc);
+int mounts_close_proc(int proc, int root);
 
 #endif

@@ -196,7 +196,7 @@ static int build_root(struct mounts *mounts, const struct plan *plan, int masks,
 		      int *view, struct failure *failure)
 {
 	bool needed = mounts_masks_needed(plan);
-	int error = needed && !plan->id.root_caller
+	int error = needed && !mounts_masks_owned(plan)
 			    ? mounts_masks(plan, masks, failure)
 			    : 0;
 
@@ -254,13 +254,18 @@ static int make_tree(const struct shared *shared, int setup,
 	const struct plan *plan = &shared->plan;
 	int *masks = &confinement->unused;
 	bool made = plan->bwrap.program;
-	int error = made ? 0 : setup_tell(setup, MESSAGE_GO, -1);
+	/* Then nothing of the tree is the janitor's to make. */
+	bool later =
+		!made && !plan->placeholder_count && !mounts_masks_owned(plan);
+	int error = made || later ? 0 : setup_tell(setup, MESSAGE_GO, -1);
 
 	if (!error && !made)
 		error = setup_hold(plan, &confinement->state, failure);
-	if (!error)
-		error = setup_await(setup, MESSAGE_GO,
-				    *masks < 0 ? masks : NULL, failure);
+	if (!error && !made && plan->id.root_caller)
+		error = setup_await(setup, MESSAGE_MASKS, masks, failure);
+	if (!error && !later)
+		error = setup_await(setup, MESSAGE_GO, NULL, failure);
+	confinement->go_later = later;
 	if (!error && made)
 		error = bwrap_root(plan, &mounts->masks, failure);
 	else if (!error)
