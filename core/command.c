@@ -235,13 +235,13 @@ static int detach(struct start *start, const struct command *command)
 	int error = 0;
 
 	start->before = pending();
-	if (confinement->go_later)
+	if (confinement->late)
 		error = setup_tell(confinement->janitor, MESSAGE_GO, -1);
 	if (!error && confinement->attached)
 		error = mounts_detach();
 	/* This one was ours. */
 	(void)poll(&changes, 1, 0);
-	if (!error && confinement->go_later)
+	if (!error && confinement->late)
 		error = setup_await(confinement->janitor, MESSAGE_GO, NULL,
 				    &failure);
 	if (!error && write(start->words[1], "", 1) != 1)

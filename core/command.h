@@ -47,8 +47,9 @@ struct command {
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
  * @early: the plan's @argv and @env come with MESSAGE_GO, and that is to come
- * @go_later: the janitor is still to be told MESSAGE_GO, and to answer, before
- *	there is a command
+ * @late: nothing has to be held in its place: the janitor is told MESSAGE_GO,
+ *	and has answered, before there is a command, and PID 1 holds the state
+ *	file once that is there
  * @attached: the host's tree is, so mounts_detach() is owed
  * @janitor: socket to it, where it waits to hear that nothing else lives; or -1
  * @handover: what the host process gets once the command is there
@@ -68,7 +69,7 @@ struct confinement {
 	int state;
 	int led;
 	bool early;
-	bool go_later;
+	bool late;
 	bool attached;
 	int janitor;
 	struct handover handover;

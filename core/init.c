@@ -322,7 +322,8 @@ static int hand_over(const struct init *init, struct handover *handover)
 		       : 0;
 }
 
-static int begin(struct init *init, const struct confinement *confinement)
+static int begin(struct init *init, const struct confinement *confinement,
+		 struct failure *failure)
 {
 	struct handover handover = confinement->handover;
 	int error;
@@ -339,6 +340,8 @@ static int begin(struct init *init, const struct confinement *confinement)
 				      &init->command);
 	if (!error)
 		error = hand_over(init, &handover);
+	if (!error && confinement->late)
+		error = setup_hold(init->plan, &init->state, failure);
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */
@@ -423,11 +426,12 @@ _Noreturn void init_run(const struct confinement *confinement, int control)
 			     .unreached = confinement->unreached,
 			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };
-	int error = begin(&init, confinement);
+	int error = begin(&init, confinement, &message.failure);
 
 	if (!error)
 		serve(&init);
-	failure_set(&message.failure, -error, "cannot start a process");
+	if (!message.failure.text[0])
+		failure_set(&message.failure, -error, "cannot start a process");
 	(void)sys_send(control, &message, sizeof(message), NULL, 0);
 	_exit(1);
 }

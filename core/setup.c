@@ -255,17 +255,17 @@ static int make_tree(const struct shared *shared, int setup,
 	int *masks = &confinement->unused;
 	bool made = plan->bwrap.program;
 	/* Then nothing of the tree is the janitor's to make. */
-	bool later =
+	bool late =
 		!made && !plan->placeholder_count && !mounts_masks_owned(plan);
-	int error = made || later ? 0 : setup_tell(setup, MESSAGE_GO, -1);
+	int error = made || late ? 0 : setup_tell(setup, MESSAGE_GO, -1);
 
-	if (!error && !made)
+	if (!error && !made && !late)
 		error = setup_hold(plan, &confinement->state, failure);
 	if (!error && !made && plan->id.root_caller)
 		error = setup_await(setup, MESSAGE_MASKS, masks, failure);
-	if (!error && !later)
+	if (!error && !late)
 		error = setup_await(setup, MESSAGE_GO, NULL, failure);
-	confinement->go_later = later;
+	confinement->late = late;
 	if (!error && made)
 		error = bwrap_root(plan, &mounts->masks, failure);
 	else if (!error)
