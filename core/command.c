@@ -138,27 +138,6 @@ static uint64_t pending(void)
 	return bits;
 }
 
-/* The first file that execvp(3) would look at, where there is one. */
-static bool find(const char *name, char file[PATH_MAX])
-{
-	const char *path = getenv("PATH");
-
-	if (!*name)
-		return false;
-	path = path ? path : "/bin:/usr/bin"; /* confstr(3), _CS_PATH */
-	do {
-		size_t size = strcspn(path, ":");
-		int whole =
-			snprintf(file, PATH_MAX, "%.*s/%s",
-				 size ? (int)size : 1, size ? path : ".", name);
-
-		if (whole < PATH_MAX && !access(file, F_OK))
-			return true;
-		path += size;
-	} while (*path++);
-	return false;
-}
-
 /* Until nothing of the host's is there any more, and the host says so. */
 static int await_word(struct start *start, struct failure *failure)
 {
@@ -179,21 +158,19 @@ static int await_word(struct start *start, struct failure *failure)
 }
 
 /* Return: errno of why not; ELIBACC: what the file names is not there. */
-static int execute(char *const *argv)
+static int execute(const struct plan *plan)
 {
-	char file[PATH_MAX];
-	bool named = strchr(argv[0], '/'), found = false;
+	char *const *argv = (char *const *)plan->argv;
+	const char *file = strchr(argv[0], '/') ? argv[0] : plan->program;
 	int error;
 
 	/* To try each place takes longer than to look there. */
-	if (!named && (found = find(argv[0], file)))
+	if (file)
 		execv(file, argv);
 	execvp(argv[0], argv);
 	error = errno;
-	if (named)
-		found = !access(argv[0], F_OK);
 	/* What is there, and is not, is what it names: execve(2). */
-	return error == ENOENT && found ? ELIBACC : error;
+	return error == ENOENT && file && !access(file, F_OK) ? ELIBACC : error;
 }
 
 static int command_main(void *data)
@@ -209,7 +186,7 @@ static int command_main(void *data)
 	    !await_word(start, &result.failure)) {
 		environ = (char **)plan->env;
 		sigprocmask(SIG_SETMASK, &caller->mask, NULL);
-		result.not_run = execute((char *const *)plan->argv);
+		result.not_run = execute(plan);
 	}
 	(void)!write(start->report, &result, sizeof(result));
 	_exit(125);

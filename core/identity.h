@@ -34,6 +34,9 @@ struct identity {
 	uint64_t caps;
 };
 
+/** IDENTITY_UNREAD - what it means that identity_read() failed */
+#define IDENTITY_UNREAD "cannot read the maps of the user namespace in /proc"
+
 /**
  * identity_read() - ask the kernel who the calling process is
  *

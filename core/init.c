@@ -98,15 +98,15 @@ static _Noreturn void leave_alone(struct init *init, struct message *message)
 	/* Who ends the run has to have the file to itself. */
 	if (init->state >= 0)
 		close(init->state);
-	/* It removes what was made while the host hears of the end. */
-	if (init->janitor >= 0)
-		mounts_clear(init->plan);
 	count(init);
 	message->id = init->count;
 	message->alone = true;
 	(void)sys_send(init->control, message, sizeof(*message), NULL, 0);
-	if (init->janitor >= 0)
+	/* It removes what was made while the host hears of the end. */
+	if (init->janitor >= 0) {
+		mounts_clear(init->plan);
 		(void)setup_tell(init->janitor, MESSAGE_ALONE, -1);
+	}
 	remount_close(&init->remount);
 	_exit(0);
 }

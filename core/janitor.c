@@ -103,10 +103,14 @@ static int build_ours(struct janitor *janitor,
 		      struct failure *failure)
 {
 	struct shared *shared = janitor->shared;
-	pid_t pid = namespaces_clone(NAMESPACES_CLONED | CLONE_PARENT,
-				     &janitor->pidfd);
-	int error;
+	int error = identity_read(&shared->plan.id);
+	pid_t pid;
 
+	if (error)
+		return failure_set(failure, -error, IDENTITY_UNREAD);
+	shared->identified = true;
+	pid = namespaces_clone(NAMESPACES_CLONED | CLONE_PARENT,
+			       &janitor->pidfd);
 	if (pid == 0) {
 		part(janitor);
 		setup_run(shared, sockets->control, sockets->setup);

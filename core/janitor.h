@@ -16,7 +16,10 @@
  * Mapped before they part, so that pointers into it hold in all three. The host
  * writes the plan while PID 1 builds the sandbox; MESSAGE_GO says that
  * it is complete, and nobody writes afterwards.
- * @plan: of it, @id and @bare are complete before the fork
+ * @plan: of it, @bare is complete before the fork; @id as well, where there are
+ *	no namespaces of ours
+ * @identified: the plan's @id is there; else the janitor's to write, first of
+ *	all
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_MAPS
@@ -36,6 +39,7 @@ struct shared {
 	struct plan plan;
 	struct caller caller;
 	const char *inherited[INHERITED_COUNT];
+	_Atomic(bool) identified;
 	pid_t init;
 	bool network;
 	bool built;

@@ -318,6 +318,8 @@ struct plan_bwrap {
 /**
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
+ * @program: what @argv names, as it was found on the host, to be tried first; or
+ *	NULL
  * @cwd: working directory of the command, in the new root
  * @id: whose run it is; known before all the rest
  * @root_read_only: the new root as a whole; steps follow
@@ -351,6 +353,7 @@ struct plan_bwrap {
  */
 struct plan {
 	const char **argv;
+	const char *program;
 	const char **env;
 	const char *cwd;
 	struct identity id;

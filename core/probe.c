@@ -112,8 +112,7 @@ int probe_build(const char **stage, struct failure *failure)
 		return failure_set(failure, errno, "no memory");
 	error = identity_read(&building->plan.id);
 	if (error)
-		failure_set(&building->failure, -error,
-			    "cannot read the maps of the user namespace");
+		failure_set(&building->failure, -error, IDENTITY_UNREAD);
 	else
 		error = build(building, stage);
 	if (error && !building->failure.text[0])

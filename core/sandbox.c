@@ -17,6 +17,9 @@
 #include "core/launch.h"
 #include "core/system.h"
 
+/* How often one looks for what the janitor finds out; milliseconds. */
+#define IDENTITY_MS 1
+
 /* First line of a file, or -1. */
 static int read_number(const char *path)
 {
@@ -155,16 +158,13 @@ static int order(struct sandbox *sandbox, enum message_kind kind)
 int sandbox_prepare(struct shared *shared, struct sandbox *out,
 		    struct failure *failure)
 {
-	int error;
+	int error = shared->plan.bare ? identity_bare(&shared->plan.id) : 0;
 
 	*out = (struct sandbox)SANDBOX_NONE;
 	out->shared = shared;
-	error = shared->plan.bare ? identity_bare(&shared->plan.id)
-				  : identity_read(&shared->plan.id);
 	if (error)
-		return failure_set(failure, -error,
-				   "cannot read the maps of the user namespace "
-				   "in /proc");
+		return failure_set(failure, -error, IDENTITY_UNREAD);
+	shared->identified = shared->plan.bare;
 	inherited_note(shared);
 	error = launch_janitor(out, failure);
 	if (error)
@@ -178,6 +178,18 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 	out->shared = shared;
 	inherited_note(shared);
 	identity_alone(&shared->plan.id);
+	shared->identified = true;
+}
+
+int sandbox_identity(struct sandbox *sandbox, struct failure *failure)
+{
+	struct pollfd janitor = { .fd = sandbox->janitor, .events = POLLIN };
+
+	while (!sandbox->shared->identified)
+		if (poll(&janitor, 1, IDENTITY_MS) > 0 &&
+		    !sandbox->shared->identified)
+			return janitor_failure(sandbox, failure);
+	return 0;
 }
 
 /*

@@ -54,8 +54,8 @@ struct sandbox {
  *
  * Called first thing: a small process forks fast, and the policy is loaded
  * while namespaces and the parts of the root that no policy changes are built.
- * @shared: its plan is filled with the identity, and says already whether there
- *	are to be namespaces; must outlive the sandbox
+ * @shared: its plan says already whether there are to be namespaces; must
+ *	outlive the sandbox
  * Return: 0, or -errno with @failure filled and everything undone. That
  * namespaces are refused says only sandbox_await(): a plan may need none.
  */
@@ -71,6 +71,12 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
  *	bubblewrap maps
  */
 void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
+
+/**
+ * sandbox_identity() - wait until the identity of the plan is there
+ * Return: 0, or -errno with @failure filled, where it can't be had.
+ */
+int sandbox_identity(struct sandbox *sandbox, struct failure *failure);
 
 /**
  * sandbox_network() - have a prepared sandbox make what listens inside, before

@@ -183,11 +183,17 @@ static int sandbox_lua_would_be(lua_State *L)
 		     : push_identity(L, &id);
 }
 
-/* sandbox:identity() -> the sandbox's */
+/* sandbox:identity() -> the sandbox's | nil, message */
 static int sandbox_lua_identity(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	struct failure failure = { 0 };
 
+	if (sandbox_identity(&object->sandbox, &failure)) {
+		lua_pushnil(L);
+		lua_pushstring(L, failure.text);
+		return 2;
+	}
 	return push_identity(L, &object->shared->plan.id);
 }
 

@@ -466,6 +466,7 @@ void plan_read(lua_State *L, int index, struct shared *shared)
 
 	plan->argv = strings_field(r, index, "argv", &unused);
 	plan->env = strings_field(r, index, "env", &unused);
+	plan->program = text_field(r, index, "program", false);
 	if (!plan->argv[0])
 		luaL_error(L, "plan.argv: empty");
 	if (!shared->built)

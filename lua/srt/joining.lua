@@ -64,17 +64,17 @@ end
 ---@param options table of the command line
 ---@param cwd string
 ---@param env table
----@param sandbox userdata
+---@param identity table of srt.c.sandbox
 ---@param version string ours
 ---@param bare string|true|nil the sandbox has no namespaces; or why they can't be had
 ---@return table
-function joining.request(options, cwd, env, sandbox, version, bare)
+function joining.request(options, cwd, env, identity, version, bare)
   local infos, ns = {}, {}
   for _, fd in ipairs(table.move(options.keep, 1, #options.keep, 4, { 0, 1, 2 })) do infos[fd] = sys.fdinfo(fd) end
   for _, kind in ipairs { "mnt", "user" } do ns[kind] = sys.readlink("/proc/self/ns/" .. kind) end
   return { version = version, cwd = cwd, env = env, argv = options.command, id = options.commandId,
     text = options.commandText, keep = options.keep, publish = options.publish,
-    terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = sandbox:identity(),
+    terminal = require("srt.bubblewrap").terminal(), infos = infos, ns = ns, identity = identity,
     report = options.report, annotate = options.annotate, lists = options.lists,
     bare = bare ~= nil, why = type(bare) == "string" and bare or nil }
 end

@@ -24,6 +24,18 @@ function planning.equip(facts, loaded)
   return why
 end
 
+-- The file that execvp(3) would come to, as it looks from here; what is relative in PATH is left to it.
+local function program_of(name, env)
+  if name:find("/", 1, true) then return nil end
+  local path
+  for _, variable in ipairs(env) do
+    path = variable:match("^PATH=(.*)")
+    if path then break end
+  end
+  if not path or (":" .. path .. ":"):find(":[^/]") then return nil end
+  return require("srt.programs").find(name, path)
+end
+
 local function with_secrets(loaded, plan)
   if loaded.vault then plan.env = loaded.vault:environment(plan.env) end
   return plan
@@ -77,6 +89,7 @@ function planning.plan(options, loaded, name, identity, early)
       .. "and no allowNestedUserNamespaces)"
   end
   plan.argv, plan.publish, plan.waits = options.command, publish, waits
+  plan.program = program_of(plan.argv[1], plan.env)
   return with_secrets(loaded, plan)
 end
 

@@ -167,8 +167,13 @@ end
 local function attempt(ctx, options, cwd, sandbox, bare)
   local fd, why, env = joining.connect(options.session, cwd)
   if not fd then return fail(ctx, why) end
-  local joined, weaker
-  joined, why, weaker = joining.join(fd, joining.request(options, cwd, env, sandbox, ctx.program.version, bare))
+  local identity, joined, weaker
+  identity, why = sandbox:identity()
+  if not identity then
+    require("srt.c.tidy").close(fd)
+    return fail(ctx, why)
+  end
+  joined, why, weaker = joining.join(fd, joining.request(options, cwd, env, identity, ctx.program.version, bare))
   if not joined then
     require("srt.c.tidy").close(fd)
     if weaker and not bare then return nil, true end

@@ -185,8 +185,10 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
     sandbox:close()
     close_state(ctx, state, reporter)
   end
-  local plan
-  plan, message = planning.plan(options, loaded, name, sandbox:identity(), {
+  local identity, plan
+  identity, message = sandbox:identity()
+  if not identity then return fail(ctx, message, loaded) end
+  plan, message = planning.plan(options, loaded, name, identity, {
     network = function(part) sandbox:network(part) end,
     build = function(part)
       local failure = begin(part)
