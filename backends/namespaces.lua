@@ -65,6 +65,8 @@ end
 local function pins_of(rules, points)
   local pins, still = {}, {}
   for path in pairs(rules.pinned) do pins[path] = true end
+  -- Then there is no such region but the temporary directory, which has nothing beneath it.
+  if not next(rules.allowWrite) then return pins end
   for _, path in ipairs(points) do
     local above = paths.parent(path)
     -- Of thousands in one folder the first one settles it.

@@ -153,6 +153,7 @@ const char *api_type_name(mode_t mode);
 int api_sys_plain_all(lua_State *L);
 int api_sys_tree_sort(lua_State *L);
 int api_sys_parent(lua_State *L);
+int api_sys_mounts(lua_State *L);
 int api_sys_sized(lua_State *L);
 
 /** api_error_name() - "ENOENT" for ENOENT; static storage */

@@ -561,6 +561,7 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "plain", sys_lua_plain },
 		{ "plainall", api_sys_plain_all },
 		{ "parent", api_sys_parent },
+		{ "mounts", api_sys_mounts },
 		{ "sized", api_sys_sized },
 		{ "treesort", api_sys_tree_sort },
 		{ "readlink", sys_lua_readlink },

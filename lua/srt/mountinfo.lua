@@ -17,28 +17,14 @@ for name in gmatch("sysfs cgroup cgroup2 securityfs debugfs tracefs bpf configfs
   mountinfo.INTERFACES[name] = true
 end
 
-local function unescape(point)
-  return (point:gsub("\\(%d%d%d)", function(octal) return string.char(tonumber(octal, 8)) end))
+local SPECIAL = {}
+for _, kinds in ipairs { mountinfo.COVERED, mountinfo.INTERFACES } do
+  for name in pairs(kinds) do SPECIAL[name] = true end
 end
 
-local LINE = "(%d+) (%d+) (%S+) (%S+) (%S+) (%S+)[^\n]- %- (%S+) %S+ (%S*)[^\n]*\n"
-
---- What the kernel says of the mounts, for the two below.
+--- What the kernel says of the mounts, for the others here.
 ---@return string
 function mountinfo.text() return sys.readfile("/proc/self/mountinfo", 64 << 20) or "" end
-
---- Where file systems are that COVERED or INTERFACES lists, in the kernel's order; in a fraction of the time of list().
----@param text string
----@return {point: string, kind: string, root: string}[]
-function mountinfo.special(text)
-  local list, covered, interfaces = {}, mountinfo.COVERED, mountinfo.INTERFACES
-  for root, point, kind in gmatch(text, "%d+ %d+ %S+ (%S+) (%S+)[^\n]- %- (%S+)[^\n]*\n") do
-    if covered[kind] or interfaces[kind] then
-      list[#list + 1] = { root = root, point = unescape(point), kind = kind }
-    end
-  end
-  return list
-end
 
 local FOLDER = { type = "dir" }
 
@@ -47,7 +33,7 @@ local FOLDER = { type = "dir" }
 ---@param own fun(path: string): boolean is it of the sandbox's own?
 function mountinfo.add(rules, own)
   local writes = next(rules.allowWrite) ~= nil
-  for _, mount in ipairs(mountinfo.special(rules.mountText)) do
+  for _, mount in ipairs(sys.mounts(rules.mountText, SPECIAL)) do
     local kind, path, covered = mount.kind, mount.point, mountinfo.COVERED[mount.kind]
     -- Where nothing may be written no step comes of it: nobody asks whether it is hidden by another one.
     local looks = covered or writes or mount.root ~= "/"
@@ -64,10 +50,9 @@ end
 ---@param text string|nil of text()
 ---@return {id: string, parent: string, device: string, root: string, point: string, kind: string, readOnly: boolean}[]
 function mountinfo.list(text)
-  local list = {}
-  for id, parent, device, root, point, options, kind, super in gmatch(text or mountinfo.text(), LINE) do
-    list[#list + 1] = { id = id, parent = parent, device = device, root = unescape(root), point = unescape(point),
-      kind = kind, readOnly = (options .. ","):find("^ro,") ~= nil or (super .. ","):find("^ro,") ~= nil }
+  local list = sys.mounts(text or mountinfo.text())
+  for _, mount in ipairs(list) do
+    mount.readOnly = (mount.options .. ","):find("^ro,") ~= nil or (mount.super .. ","):find("^ro,") ~= nil
   end
   return list
 end
