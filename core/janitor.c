@@ -83,8 +83,9 @@ struct janitor {
 	int masks;
 	struct bwrap bwrap;
 	struct holdings held;
-	bool closed; /* the host lives, and has told us to end */
-	bool alone;  /* nothing else lives inside */
+	bool closed;	/* the host lives, and has told us to end */
+	bool alone;	/* nothing else lives inside */
+	bool forgotten; /* the state file is removed */
 };
 
 /* End of file must reach the others when we die. */
@@ -329,6 +330,8 @@ static void end_init(struct janitor *janitor)
 
 static void end_all(struct janitor *janitor)
 {
+	bool removed;
+
 	/* Who is alone ends by itself, once the host has heard of it. */
 	if (!janitor->alone || !plan_in_namespaces(&janitor->shared->plan))
 		end_init(janitor);
@@ -337,9 +340,12 @@ static void end_all(struct janitor *janitor)
 		return;
 	if (janitor->shared->plan.bwrap.program)
 		bwrap_end(&janitor->bwrap);
-	if (janitor->shared->temp)
-		(void)remove_tree(janitor->shared->plan.temp_dir);
+	removed = !janitor->shared->temp ||
+		  !remove_tree(janitor->shared->plan.temp_dir);
 	holdings_remove(&janitor->shared->plan, &janitor->held);
+	janitor->forgotten = removed && janitor->shared->plan.transient &&
+			     janitor->held.locks && janitor->held.state >= 0 &&
+			     !unlink(janitor->shared->plan.state);
 }
 
 /*
@@ -355,9 +361,11 @@ static void stand_in(struct janitor *janitor)
 	/* The host waits for our last word, and claims the state file then. */
 	if (janitor->held.locks && janitor->held.state >= 0)
 		close(janitor->held.state);
-	(void)setup_tell(janitor->host, MESSAGE_REMOVED, -1);
-	if (!janitor->held.locks || !state || janitor->closed ||
-	    await_order(janitor, MESSAGE_CLOSE))
+	(void)setup_tell(
+		janitor->host,
+		janitor->forgotten ? MESSAGE_FORGOTTEN : MESSAGE_REMOVED, -1);
+	if (!janitor->held.locks || !state || janitor->forgotten ||
+	    janitor->closed || await_order(janitor, MESSAGE_CLOSE))
 		return;
 	end_init(janitor);
 	execv("/proc/self/exe", arguments);

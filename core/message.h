@@ -13,6 +13,7 @@ enum message_kind {
 	/* janitor to host, its last word: what was made is removed, as far as
 	 * it may be */
 	MESSAGE_REMOVED,
+	MESSAGE_FORGOTTEN, /* the same, and the state file with it */
 	/* janitor to PID 1 */
 	MESSAGE_MAPS,  /* the maps of the user namespace are written */
 	MESSAGE_MASKS, /* carries those of a root caller */

@@ -318,8 +318,8 @@ struct plan_bwrap {
 /**
  * struct plan - everything a run needs; all pointers borrowed for the run
  * @argv, @env: NULL-terminated
- * @program: what @argv names, as it was found on the host, to be tried first; or
- *	NULL
+ * @program: what @argv names, as it was found on the host, to be tried first;
+ *or NULL
  * @cwd: working directory of the command, in the new root
  * @id: whose run it is; known before all the rest
  * @root_read_only: the new root as a whole; steps follow
@@ -328,6 +328,8 @@ struct plan_bwrap {
  *	janitor
  * @placeholders: empty directories made on the host for protected names that
  *	do not exist, removed by the janitor
+ * @transient: @state lists no more than @temp_dir, so the janitor removes it as
+ *	well
  * @state: file that lists both, for whoever has to remove them (core/state.h);
  *	NULL for none
  * @listen: on loopback, one listener each, given to the host; at most
@@ -366,6 +368,7 @@ struct plan {
 	const char **placeholders;
 	size_t placeholder_count;
 	const char *state;
+	bool transient;
 	struct listen_point *listen;
 	size_t listen_count;
 	bool waits;

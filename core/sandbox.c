@@ -69,6 +69,12 @@ static void advise(struct failure *failure)
 		 cure);
 }
 
+static bool was_removed(struct sandbox *sandbox, const struct message *message)
+{
+	sandbox->forgotten = message->kind == MESSAGE_FORGOTTEN;
+	return sandbox->forgotten || message->kind == MESSAGE_REMOVED;
+}
+
 /* The janitor's last words, if it failed; blocks until it has spoken or ended.
  */
 static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
@@ -77,7 +83,7 @@ static int janitor_failure(struct sandbox *sandbox, struct failure *failure)
 	bool said = sys_receive(sandbox->janitor, &message, sizeof(message),
 				NULL, NULL) == sizeof(message);
 
-	sandbox->removed = said && message.kind == MESSAGE_REMOVED;
+	sandbox->removed = said && was_removed(sandbox, &message);
 	if (!said || message.kind != MESSAGE_FAILED)
 		return failure_set(failure, 0,
 				   "the sandbox was killed from outside");
@@ -368,7 +374,7 @@ static bool await_janitor(struct sandbox *sandbox)
 	while (!sandbox->removed &&
 	       sys_receive(sandbox->janitor, &message, sizeof(message), NULL,
 			   NULL) == sizeof(message))
-		sandbox->removed = message.kind == MESSAGE_REMOVED;
+		sandbox->removed = was_removed(sandbox, &message);
 	return sandbox->removed;
 }
 
@@ -415,6 +421,7 @@ struct leaving sandbox_close(struct sandbox *sandbox)
 	for (size_t i = 0; i < sandbox->listener_count; i++)
 		if (sandbox->listeners[i] >= 0)
 			close(sandbox->listeners[i]);
+	leaving.forgotten = sandbox->forgotten;
 	*sandbox = (struct sandbox)SANDBOX_NONE;
 	return leaving;
 }

@@ -22,6 +22,7 @@
  * @alone: PID 1 has said that nothing else is left inside
  * @finishing: the janitor was told to end it
  * @removed: the janitor has removed what was made, as far as it may be
+ * @forgotten: and the state file, since it lists nothing else
  * @led: told how sandbox_lead() went: 0 or -errno; NULL for nobody
  * @watched: given the socket of the agent that observes, and the read-only tree
  *	or -1, which it then owns
@@ -37,6 +38,7 @@ struct sandbox {
 	bool alone;
 	bool finishing;
 	bool removed;
+	bool forgotten;
 	void (*led)(void *context, int error);
 	void *led_context;
 	void (*watched)(void *context, int socket, int view);
@@ -157,10 +159,12 @@ void sandbox_finish(struct sandbox *sandbox);
  * struct leaving - children that have nothing left to do but to end, which
  * takes the kernel a good part of a short run; 0 for none
  * @init: PID 1, alone
+ * @forgotten: there is no state file any more
  */
 struct leaving {
 	pid_t janitor;
 	pid_t init;
+	bool forgotten;
 };
 
 /**

@@ -72,20 +72,21 @@ void host_fork(void)
 /* Of the sandbox that was closed last; their end takes as long as a fork. */
 static struct leaving leaving;
 
-static void end(struct sandbox *sandbox)
+static bool end(struct sandbox *sandbox)
 {
 	struct leaving now = sandbox_close(sandbox);
 
 	if (!now.janitor)
-		return;
+		return false;
 	sandbox_reap(&leaving);
 	leaving = now;
+	return now.forgotten;
 }
 
 void host_join(void)
 {
 	if (early.shared)
-		end(&early.sandbox);
+		(void)end(&early.sandbox);
 	sandbox_reap(&leaving);
 }
 
@@ -439,11 +440,11 @@ static int sandbox_lua_close(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 
-	end(&object->sandbox);
+	lua_pushboolean(L, end(&object->sandbox));
 	if (object->origins >= 0)
 		close(object->origins);
 	object->origins = -1;
-	return 0;
+	return 1;
 }
 
 /* s:origins() -> a descriptor for redirect.admit() in another process | nil */

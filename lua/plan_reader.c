@@ -403,6 +403,7 @@ static void read_sandbox(struct plan_reader *r, int index,
 	plan->cwd = text_field(r, index, "cwd", true);
 	plan->temp_dir = text_field(r, index, "tempDir", false);
 	plan->state = text_field(r, index, "state", false);
+	plan->transient = flag_at(r, index, "transient");
 	plan->waits = flag_at(r, index, "waits");
 	plan->root_read_only = flag_at(r, index, "rootReadOnly");
 	plan->landlock = flag_at(r, index, "landlock");

@@ -117,6 +117,7 @@ function planning.state(loaded, plan, reporter)
   local handle, message = state.create(loaded.folders, state.encode(record))
   if not handle then return nil, message end
   record.path, plan.state = handle.path, handle.path
+  plan.transient = not (record.masks or record.places[1] or record.bases[1])
   return { record = record, rules = loaded.rules, handle = handle, folders = loaded.folders }
 end
 

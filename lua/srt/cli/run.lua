@@ -38,12 +38,14 @@ local function debug_plan(say, plan, loaded)
   say(("loading the policy, resolving and compiling it took %.2f ms"):format(loaded.took * 1000))
 end
 
--- When nothing of the run lives any more.
-local function close_state(ctx, state, reporter)
+-- When nothing of the run lives any more. forgotten: the file is gone already, with all that it listed.
+local function close_state(ctx, state, reporter, forgotten)
   require("srt.c.tidy").close(state.handle.fd)
-  local lines, denied = require("srt.aftermath").close(state.handle.path, state.record, state.rules)
-  tell(ctx, lines)
-  for _, event in ipairs(denied or {}) do reporter:add(event) end
+  if not forgotten then
+    local lines, denied = require("srt.aftermath").close(state.handle.path, state.record, state.rules)
+    tell(ctx, lines)
+    for _, event in ipairs(denied or {}) do reporter:add(event) end
+  end
   require("srt.state").leave(state.folders, state.handle.folder)
 end
 
@@ -98,7 +100,8 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     tell(ctx, { line }, "warning: ")
   end)
   -- What each end takes, while the command runs.
-  for _, name in ipairs { "aftermath", "run_status" } do require("srt." .. name) end
+  if not plan.transient then require "srt.aftermath" end
+  require "srt.run_status"
   local kind, value, notices, unreached = sandbox:run()
   if log then log.close() end
   if watcher then
@@ -182,8 +185,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
     return message
   end
   local function finish()
-    sandbox:close()
-    close_state(ctx, state, reporter)
+    close_state(ctx, state, reporter, sandbox:close())
   end
   local identity, plan
   identity, message = sandbox:identity()
