@@ -322,8 +322,7 @@ static int hand_over(const struct init *init, struct handover *handover)
 		       : 0;
 }
 
-static int begin(struct init *init, const struct confinement *confinement,
-		 struct failure *failure)
+static int begin(struct init *init, const struct confinement *confinement)
 {
 	struct handover handover = confinement->handover;
 	int error;
@@ -340,8 +339,8 @@ static int begin(struct init *init, const struct confinement *confinement,
 				      &init->command);
 	if (!error)
 		error = hand_over(init, &handover);
-	if (!error && confinement->late)
-		error = setup_hold(init->plan, &init->state, failure);
+	if (confinement->late)
+		init->state = init->command.state;
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */
@@ -426,12 +425,11 @@ _Noreturn void init_run(const struct confinement *confinement, int control)
 			     .unreached = confinement->unreached,
 			     .led = confinement->led };
 	struct message message = { .kind = MESSAGE_FAILED };
-	int error = begin(&init, confinement, &message.failure);
+	int error = begin(&init, confinement);
 
 	if (!error)
 		serve(&init);
-	if (!message.failure.text[0])
-		failure_set(&message.failure, -error, "cannot start a process");
+	failure_set(&message.failure, -error, "cannot start a process");
 	(void)sys_send(control, &message, sizeof(message), NULL, 0);
 	_exit(1);
 }

@@ -248,15 +248,16 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 static int prepare(struct janitor *janitor, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	owned_fd int masks = janitor->masks;
-	int error;
+	owned_fd int masks = janitor->masks, state = -1;
+	int error = holdings_make(plan, &janitor->held, failure);
 
-	error = holdings_make(plan, &janitor->held, failure);
+	if (!error && plan_in_namespaces(plan))
+		error = setup_hold(plan, &state, failure);
 	if (!error && plan->bwrap.program)
 		error = await_bwrap(janitor, failure);
 	else if (!error && masks >= 0 && mounts_masks_owned(plan))
 		error = mounts_masks(plan, masks, failure);
-	return error ? error : setup_tell(janitor->child, MESSAGE_GO, -1);
+	return error ? error : setup_tell(janitor->child, MESSAGE_GO, state);
 }
 
 /* Runs that are shorter leave no work to the disk. */

@@ -19,7 +19,8 @@ enum message_kind {
 	MESSAGE_MASKS, /* carries those of a root caller */
 	/* host to PID 1: the plan is complete; to the janitor, by PID 1 in
 	 * namespaces of ours: for it, it is; janitor to PID 1: what it lists is
-	 * there */
+	 * there. To PID 1 in namespaces of ours it carries the state file, held
+	 */
 	MESSAGE_GO,
 	MESSAGE_ALONE, /* PID 1 to janitor: nothing else lives inside */
 	/* host to PID 1 */

@@ -273,6 +273,12 @@ bool mounts_masks_needed(const struct plan *plan)
 	return needed;
 }
 
+static bool is_others(const struct mount_content *content)
+{
+	return content->owned &&
+	       (content->uid != geteuid() || content->gid != getegid());
+}
+
 bool mounts_masks_owned(const struct plan *plan)
 {
 	bool owned = false;
@@ -280,11 +286,11 @@ bool mounts_masks_owned(const struct plan *plan)
 	if (!plan->id.root_caller)
 		return false;
 	for (size_t i = 0; !owned && i < plan->file_count; i++)
-		owned = plan->files[i].content.owned;
+		owned = is_others(&plan->files[i].content);
 	for (size_t i = 0; !owned && i < plan->step_count; i++)
 		owned = plan->steps[i].kind == MOUNT_SCAFFOLD ||
 			(plan->steps[i].kind == MOUNT_CONTENT &&
-			 plan->steps[i].content->owned);
+			 is_others(plan->steps[i].content));
 	return owned;
 }
 

@@ -259,12 +259,11 @@ static int make_tree(const struct shared *shared, int setup,
 		!made && !plan->placeholder_count && !mounts_masks_owned(plan);
 	int error = made || late ? 0 : setup_tell(setup, MESSAGE_GO, -1);
 
-	if (!error && !made && !late)
-		error = setup_hold(plan, &confinement->state, failure);
 	if (!error && !made && plan->id.root_caller)
 		error = setup_await(setup, MESSAGE_MASKS, masks, failure);
 	if (!error && !late)
-		error = setup_await(setup, MESSAGE_GO, NULL, failure);
+		error = setup_await(setup, MESSAGE_GO, &confinement->state,
+				    failure);
 	confinement->late = late;
 	if (!error && made)
 		error = bwrap_root(plan, &mounts->masks, failure);
