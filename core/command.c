@@ -204,25 +204,21 @@ static void *map(size_t size, int sharing)
  * What PID 1 does while the child prepares itself; then the child may go on. It
  * looks for the word, so it goes on without having to be woken.
  */
-static int detach(struct start *start, struct command *command)
+static int detach(struct start *start, const struct command *command)
 {
 	const struct confinement *confinement = start->confinement;
 	struct pollfd changes = { .fd = command->changes, .events = POLLPRI };
-	struct failure failure;
-	int error = 0;
+	int error;
 
 	start->before = pending();
-	if (confinement->late)
-		error = setup_tell(confinement->janitor, MESSAGE_GO, -1);
-	if (!error && confinement->attached)
-		error = mounts_detach();
+	error = confinement->attached ? mounts_detach() : 0;
 	/* This one was ours. */
 	(void)poll(&changes, 1, 0);
-	if (!error && confinement->late)
-		error = setup_await(confinement->janitor, MESSAGE_GO,
-				    &command->state, &failure);
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
+	if (!error && confinement->late)
+		error = setup_tell(confinement->janitor, MESSAGE_GO,
+				   confinement->state);
 	close(start->words[1]);
 	close(start->report);
 	return error;
@@ -337,7 +333,6 @@ int command_start(const struct confinement *confinement, int control,
 				 .keeper = waits ? pair[1] : confinement->agent,
 				 .led = confinement->led };
 	command->report = ends[0];
-	command->state = -1;
 	error = run_command(start, command, children);
 	/*
 	 * A signal to the caller's group that came just before there was a

@@ -23,7 +23,6 @@
  * @led: of the confinement; another -errno where the agent can't
  * @report: read end of a pipe that says how it went: end of file when the
  *	command runs, else a struct command_report
- * @state: the state file, held, if that has come so late; or -1
  * @missed: signals, by SIGNAL_BIT(), that are pending for PID 1 and that the
  *	command did not get, though it is in the same process group
  * @changes: of the mounts (core/remount.h), borrowed; those up to the command's
@@ -34,7 +33,6 @@ struct command {
 	pid_t pid;
 	int report;
 	int listener;
-	int state;
 	uint64_t missed;
 	int led;
 };
@@ -49,9 +47,7 @@ struct command {
  * @led: how redirect_lead() went, or would; LED_NOT before; LED_BY_AGENT where
  *	the agent leads instead
  * @early: the plan's @argv and @env come with MESSAGE_GO, and that is to come
- * @late: nothing has to be held in its place: the janitor is told MESSAGE_GO
- *	only while the child prepares itself, and has answered before there is a
- *	command
+ * @late: the janitor is still to be told MESSAGE_GO (setup_is_late())
  * @attached: the host's tree is, so mounts_detach() is owed
  * @janitor: socket to it, where it waits to hear that nothing else lives; or -1
  * @handover: what the host process gets once the command is there

@@ -176,11 +176,14 @@ static int tell_state(const struct plan *plan, const struct holdings *held)
 {
 	owned_ptr char *text = NULL;
 	size_t size = 0;
-	FILE *out = held->state < 0 ? NULL : open_memstream(&text, &size);
+	FILE *out;
 	struct stat st;
 
+	if (held->state < 0 || !plan->placeholder_count)
+		return 0;
+	out = open_memstream(&text, &size);
 	if (!out)
-		return held->state < 0 ? 0 : -ENOMEM;
+		return -ENOMEM;
 	for (size_t i = 0; i < plan->placeholder_count; i++)
 		if (!fstat(held->locks[i], &st))
 			fprintf(out, "id%c%ju:%ju:%s%c", 0,
@@ -213,19 +216,19 @@ static int make_all(const struct plan *plan, struct holdings *held,
 	return error;
 }
 
-int holdings_make(const struct plan *plan, struct holdings *held,
+int holdings_make(const struct plan *plan, struct holdings *held, int state,
 		  struct failure *failure)
 {
 	int error;
 
 	umask(0);
-	held->state = -1;
+	held->state = state;
 	held->locks = malloc((plan->placeholder_count + 1) * sizeof(int));
 	if (!held->locks)
 		return failure_set(failure, ENOMEM, "cannot start");
 	for (size_t i = 0; i < plan->placeholder_count; i++)
 		held->locks[i] = -1;
-	if (plan->state)
+	if (plan->state && state < 0)
 		held->state = state_hold(plan->state, true);
 	if (plan->state && held->state < 0)
 		return failure_set(failure, -held->state,

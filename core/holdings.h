@@ -17,13 +17,15 @@ struct holdings {
 };
 
 /**
- * holdings_make() - make the plan's placeholders
+ * holdings_make() - hold the state file, and make the plan's placeholders
  *
  * The state file names them before they are there, and is told afterwards which
  * directories they are: "id", then "DEVICE:INODE:PATH", each ended by a NUL.
+ * @state: the state file, held already, if there is nothing to tell it; taken
+ *	over; or -1
  * Return: 0 or -errno, @failure filled; holdings_remove() is owed either way.
  */
-int holdings_make(const struct plan *plan, struct holdings *held,
+int holdings_make(const struct plan *plan, struct holdings *held, int state,
 		  struct failure *failure);
 
 /**

@@ -339,8 +339,6 @@ static int begin(struct init *init, const struct confinement *confinement)
 				      &init->command);
 	if (!error)
 		error = hand_over(init, &handover);
-	if (confinement->late)
-		init->state = init->command.state;
 	init->led = error ? init->led : init->command.led;
 	init->watch = confinement->watch;
 	/* The agent has it. */

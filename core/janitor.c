@@ -211,20 +211,24 @@ static bool await_order(struct janitor *janitor, enum message_kind kind)
  * The host's word that all is complete which the plan has for us. PID 1, which
  * is on our processor, passes it on: waking another one takes a while.
  */
-static bool await_go(struct janitor *janitor, struct failure *failure)
+static bool await_go(struct janitor *janitor, int *state,
+		     struct failure *failure)
 {
 	struct pollfd fds[] = { { .fd = janitor->host, .events = POLLIN },
 				{ .fd = janitor->child, .events = POLLIN } };
 	struct message message;
+	size_t count = 1;
 
+	*state = -1;
 	if (!plan_in_namespaces(&janitor->shared->plan))
 		return await_order(janitor, MESSAGE_GO);
 	while (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno == EINTR)
 		;
-	if (fds[0].revents)
+	/* What it has passed on holds, also where the host is dead by now. */
+	if (!fds[1].revents)
 		return await_order(janitor, MESSAGE_GO);
-	if (sys_receive(janitor->child, &message, sizeof(message), NULL,
-			NULL) == sizeof(message))
+	if (sys_receive(janitor->child, &message, sizeof(message), state,
+			&count) == sizeof(message))
 		return message.kind == MESSAGE_GO;
 	/* What it had to say it has told the host. */
 	failure_set(failure, 0, "the sandbox was killed from outside");
@@ -245,19 +249,20 @@ static int await_bwrap(struct janitor *janitor, struct failure *failure)
 				   &janitor->shared->init, failure);
 }
 
-static int prepare(struct janitor *janitor, struct failure *failure)
+/* @state: taken over; as of holdings_make() */
+static int prepare(struct janitor *janitor, int state, struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	owned_fd int masks = janitor->masks, state = -1;
-	int error = holdings_make(plan, &janitor->held, failure);
+	owned_fd int masks = janitor->masks;
+	int error = holdings_make(plan, &janitor->held, state, failure);
 
-	if (!error && plan_in_namespaces(plan))
-		error = setup_hold(plan, &state, failure);
 	if (!error && plan->bwrap.program)
 		error = await_bwrap(janitor, failure);
 	else if (!error && masks >= 0 && mounts_masks_owned(plan))
 		error = mounts_masks(plan, masks, failure);
-	return error ? error : setup_tell(janitor->child, MESSAGE_GO, state);
+	if (error || setup_is_late(plan))
+		return error;
+	return setup_tell(janitor->child, MESSAGE_GO, -1);
 }
 
 /* Runs that are shorter leave no work to the disk. */
@@ -402,17 +407,17 @@ static int begin(struct janitor *janitor, const struct janitor_sockets *sockets,
 		 struct failure *failure)
 {
 	const struct plan *plan = &janitor->shared->plan;
-	int error = build(janitor, sockets, failure);
+	int error = build(janitor, sockets, failure), state;
 
 	leave(janitor);
 	if (!error && plan_in_namespaces(plan))
 		read_mounts(janitor->shared);
 	if (!error && plan_in_namespaces(plan) && plan->id.root_caller)
 		error = begin_masks(janitor, failure);
-	if (!error && !await_go(janitor, failure))
+	if (!error && !await_go(janitor, &state, failure))
 		error = -ECANCELED;
 	processors_restore(&janitor->shared->processors);
-	return error ? error : prepare(janitor, failure);
+	return error ? error : prepare(janitor, state, failure);
 }
 
 _Noreturn void janitor_main(struct shared *shared,

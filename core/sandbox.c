@@ -15,6 +15,7 @@
 #include "core/descendants.h"
 #include "core/inherited.h"
 #include "core/launch.h"
+#include "core/setup.h"
 #include "core/system.h"
 
 /* How often one looks for what the janitor finds out; milliseconds. */
@@ -219,6 +220,22 @@ static int make_temp(struct shared *shared, struct failure *failure)
 			   "cannot make the temporary directory %s", path);
 }
 
+/* In namespaces of ours PID 1 can't see the state file, so it is handed on. */
+static int complete(struct sandbox *sandbox, enum message_kind kind,
+		    struct failure *failure)
+{
+	const struct plan *plan = &sandbox->shared->plan;
+	const struct message message = { .kind = kind };
+	owned_fd int state = -1;
+	int error = plan_in_namespaces(plan) ? setup_hold(plan, &state, failure)
+					     : 0;
+
+	if (!error)
+		(void)sys_send(sandbox->control, &message, sizeof(message),
+			       &state, state >= 0);
+	return error;
+}
+
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 {
 	struct shared *shared = sandbox->shared;
@@ -235,8 +252,10 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 		error = launch_janitor(sandbox, failure);
 	if (!error && !shared->built)
 		error = make_temp(shared, failure);
-	if (!error)
+	if (!error && shared->built)
 		sandbox_order(sandbox, MESSAGE_GO);
+	else if (!error)
+		error = complete(sandbox, MESSAGE_GO, failure);
 	/* Else PID 1 tells it. */
 	if (!error && !plan_in_namespaces(&shared->plan))
 		error = order(sandbox, MESSAGE_GO);
@@ -258,8 +277,7 @@ int sandbox_build(struct sandbox *sandbox, struct failure *failure)
 	if (error)
 		return error;
 	sandbox->shared->built = true;
-	sandbox_order(sandbox, MESSAGE_BUILD);
-	return 0;
+	return complete(sandbox, MESSAGE_BUILD, failure);
 }
 
 void sandbox_release(struct sandbox *sandbox)

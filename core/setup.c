@@ -180,6 +180,12 @@ int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
 	return error ? error : mounts_own(mounts, plan, failure);
 }
 
+bool setup_is_late(const struct plan *plan)
+{
+	return plan_in_namespaces(plan) && !plan->placeholder_count &&
+	       !mounts_masks_owned(plan);
+}
+
 int setup_hold(const struct plan *plan, int *state, struct failure *failure)
 {
 	if (!plan->state)
@@ -230,12 +236,12 @@ static int await_plan(const struct shared *shared, int control,
 	int error;
 
 	setup_look(control, &shared->processors);
-	kind = hear(control, NULL);
+	kind = hear(control, &confinement->state);
 	first = kind == MESSAGE_NETWORK;
 	error = first ? make_network(plan, confinement, failure) : 0;
 	if (!error && first) {
 		setup_look(control, &shared->processors);
-		kind = hear(control, NULL);
+		kind = hear(control, &confinement->state);
 	}
 	confinement->early = kind == MESSAGE_BUILD;
 	if (!error && !confinement->early && kind != MESSAGE_GO)
@@ -254,16 +260,13 @@ static int make_tree(const struct shared *shared, int setup,
 	const struct plan *plan = &shared->plan;
 	int *masks = &confinement->unused;
 	bool made = plan->bwrap.program;
-	/* Then nothing of the tree is the janitor's to make. */
-	bool late =
-		!made && !plan->placeholder_count && !mounts_masks_owned(plan);
+	bool late = setup_is_late(plan);
 	int error = made || late ? 0 : setup_tell(setup, MESSAGE_GO, -1);
 
 	if (!error && !made && plan->id.root_caller)
 		error = setup_await(setup, MESSAGE_MASKS, masks, failure);
 	if (!error && !late)
-		error = setup_await(setup, MESSAGE_GO, &confinement->state,
-				    failure);
+		error = setup_await(setup, MESSAGE_GO, NULL, failure);
 	confinement->late = late;
 	if (!error && made)
 		error = bwrap_root(plan, &mounts->masks, failure);
@@ -306,13 +309,13 @@ static int set_up(const struct shared *shared, int control, int setup,
 	processors_restore(&shared->processors);
 	if (error)
 		return error;
-	setup_close(plan,
-		    (const int[]){ control, setup, mounts.old_root,
-				   mounts.new_root, *masks,
-				   confinement->unreached.v4,
-				   confinement->unreached.v6,
-				   made ? plan->bwrap.state : -1 },
-		    8, handover->listeners);
+	setup_close(
+		plan,
+		(const int[]){ control, setup, mounts.old_root, mounts.new_root,
+			       *masks, confinement->unreached.v4,
+			       confinement->unreached.v6,
+			       made ? plan->bwrap.state : confinement->state },
+		8, handover->listeners);
 	error = make_tree(shared, setup, &mounts, confinement, failure);
 	if (!error)
 		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,

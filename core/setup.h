@@ -87,6 +87,13 @@ int setup_await(int from, enum message_kind kind, int *fd,
 		struct failure *failure);
 
 /**
+ * setup_is_late() - does the tree take nothing that the janitor makes?
+ *
+ * Then it is told MESSAGE_GO only when the command begins, and does not answer.
+ */
+bool setup_is_late(const struct plan *plan);
+
+/**
  * setup_hold() - hold the state file
  * @state: its descriptor; left as it is where there is none
  */
