@@ -92,19 +92,19 @@ local function mounts_of(rules, plan, brief)
   local points = rules:points()
   local pins = pins_of(rules, points)
   if next(pins) then points = rules:points(pins) end
-  local root = rules:at("/")
+  local root_read, root_write = rules:holds("/")
   local depth, tops, reads, writes = 1, { "/" }, { true }, { false }
   plan.rootReadOnly = true
   if rules.tempDir then rules.types[rules.tempDir] = "dir" end
   if points[1] == "/" then
     rules.types["/"] = "dir"
-    if not root.read then
+    if not root_read then
       cover(mounts, points, 1, rules, "/")
-    elseif root.write then
+    elseif root_write then
       plan.rootReadOnly = false
       writable[1] = "/"
     end
-    reads[1], writes[1] = root.read, root.write
+    reads[1], writes[1] = root_read, root_write
   end
   for index, path in ipairs(points) do
     while not paths.below(path, tops[depth]) do depth = depth - 1 end
@@ -176,7 +176,7 @@ end
 
 -- Where this program can be read inside, its path is told as well.
 function namespaces.environment(profile, rules, ctx, plan)
-  local binary = ctx.binary and rules:at(ctx.binary).read and ctx.binary or nil
+  local binary = ctx.binary and rules:holds(ctx.binary) and ctx.binary or nil
   return require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary,
     files = plan.filesIn },
     plan.listen)

@@ -160,6 +160,13 @@ local function add_masked(rules, entry)
   rules.types[resolved.real] = "file"
 end
 
+-- What makes no difference to what holds, but to why.
+local function add_reasons(rules)
+  if not rules.reasons then return end
+  rules.reasons()
+  rules.reasons, rules.folds = nil, rules.folds and {}
+end
+
 --- Builds the decisions of a profile's filesystem lists, against the tree as it is.
 ---@param profile table
 ---@param ctx {cwd: string, base: string?, home: string?, tempDir: string?, mounts: (fun(): string?)?} base: cwd of the
@@ -186,7 +193,9 @@ function decide.compile(profile, ctx)
   for _, entry in ipairs(lists.denyDelete or {}) do require("srt.keep").add(rules, entry, hold_way) end
   if not paths.drives then
     rules.mountText = ctx.mounts and ctx.mounts() or mountinfo.text()
-    mountinfo.add(rules, decide.own)
+    rules.reasons = mountinfo.add(rules, decide.own)
+    -- Such a callback may allow what no list does.
+    if profile.callbacks and profile.callbacks.decideOpen[1] then add_reasons(rules) end
   end
   if next(rules.allowWrite) and profile.protection and not profile.protection.off then
     require("srt.protect").add(rules, profile.protection, ctx, add_deny)
@@ -240,7 +249,7 @@ local function fold(rules, path)
   return step(rules, path, above[1], above[2], above[3], above[4], above[5], above[6])
 end
 
---- What holds at a real path; at() without a table, for those that ask of thousands.
+--- What holds at a real path; at() without a table and not with all reasons, for those that ask of thousands.
 ---@param path string absolute, without links
 ---@return boolean read, boolean write, table? readRule, table? writeRule
 function Rules:holds(path)
@@ -267,6 +276,7 @@ end
 ---@param path string absolute, without links
 ---@return {read: boolean, write: boolean, readRule: table?, writeRule: table?}
 function Rules:at(path)
+  add_reasons(self)
   local read, write, read_rule, write_rule = self:holds(path)
   return { read = read, write = write, readRule = read_rule, writeRule = write_rule }
 end

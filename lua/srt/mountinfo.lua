@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The host's mounts, as the caller sees them.
+local paths = require "srt.paths"
 local sys = require "srt.c.sys"
 
 local mountinfo = {}
@@ -26,23 +27,39 @@ end
 ---@return string
 function mountinfo.text() return sys.readfile("/proc/self/mountinfo", 64 << 20) or "" end
 
-local FOLDER = { type = "dir" }
+local function add(rules, mount)
+  local path, st = mount.point, sys.stat(mount.point)
+  if st then
+    local entry = { given = path, path = path, builtin = mount.kind .. " file system", final = true }
+    rules[mountinfo.COVERED[mount.kind] and "finalRead" or "finalWrite"][path] = entry
+    rules.types[path] = st.type
+  end
+end
+
+-- May something be written there, or beneath it?
+local function is_writable(rules, path)
+  for allowed in pairs(rules.allowWrite) do
+    if paths.below(path, allowed) or paths.below(allowed, path) then return true end
+  end
+  return false
+end
 
 --- Adds to the decisions on paths what holds for them.
 ---@param rules table of srt.decide_path, complete but for this, with mountText
 ---@param own fun(path: string): boolean is it of the sandbox's own?
+---@return (fun())|nil rest adds what changes no decision, but gives a reason: many mounts, which a run need not look at
 function mountinfo.add(rules, own)
-  local writes = next(rules.allowWrite) ~= nil
+  local rest = {}
   for _, mount in ipairs(sys.mounts(rules.mountText, SPECIAL)) do
-    local kind, path, covered = mount.kind, mount.point, mountinfo.COVERED[mount.kind]
-    -- Where nothing may be written no step comes of it: nobody asks whether it is hidden by another one.
-    local looks = covered or writes or mount.root ~= "/"
-    local st = not own(path) and (looks and sys.stat(path) or not looks and FOLDER)
-    if st then
-      local entry = { given = path, path = path, builtin = kind .. " file system", final = true }
-      rules[covered and "finalRead" or "finalWrite"][path] = entry
-      rules.types[path] = st.type
+    if own(mount.point) then -- it is none of the host's
+    elseif mountinfo.COVERED[mount.kind] or is_writable(rules, mount.point) then
+      add(rules, mount)
+    else
+      rest[#rest + 1] = mount
     end
+  end
+  return rest[1] and function()
+    for _, mount in ipairs(rest) do add(rules, mount) end
   end
 end
 
