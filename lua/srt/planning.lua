@@ -24,16 +24,18 @@ function planning.equip(facts, loaded)
   return why
 end
 
--- The file that execvp(3) would come to, as it looks from here; what is relative in PATH is left to it.
-local function program_of(name, env)
+-- The file that execvp(3) would come to, as it looks from here.
+local function program_of(name, plan)
   if name:find("/", 1, true) then return nil end
-  local path
-  for _, variable in ipairs(env) do
-    path = variable:match("^PATH=(.*)")
-    if path then break end
+  local path = "/bin:/usr/bin"
+  for _, variable in ipairs(plan.env) do
+    if variable:sub(1, 5) == "PATH=" then path = variable:sub(6) end
   end
-  if not path or (":" .. path .. ":"):find(":[^/]") then return nil end
-  return require("srt.programs").find(name, path)
+  local is = require("srt.programs").is
+  for folder in (path .. ":"):gmatch("([^:]*):") do
+    local file = folder == "" and name or folder .. "/" .. name
+    if is(file:sub(1, 1) == "/" and file or plan.cwd .. "/" .. file) then return file end
+  end
 end
 
 local function with_secrets(loaded, plan)
@@ -89,7 +91,7 @@ function planning.plan(options, loaded, name, identity, early)
       .. "and no allowNestedUserNamespaces)"
   end
   plan.argv, plan.publish, plan.waits = options.command, publish, waits
-  plan.program = program_of(plan.argv[1], plan.env)
+  plan.program = program_of(plan.argv[1], plan)
   return with_secrets(loaded, plan)
 end
 
