@@ -51,10 +51,11 @@ end
 function mountinfo.add(rules, own)
   local rest = {}
   for _, mount in ipairs(sys.mounts(rules.mountText, SPECIAL)) do
-    if own(mount.point) then -- it is none of the host's
-    elseif mountinfo.COVERED[mount.kind] or is_writable(rules, mount.point) then
+    local point = mount.point
+    local decides = mountinfo.COVERED[mount.kind] or is_writable(rules, point)
+    if decides and not own(point) then
       add(rules, mount)
-    else
+    elseif not own(point) then
       rest[#rest + 1] = mount
     end
   end
