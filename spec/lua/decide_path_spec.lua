@@ -174,3 +174,61 @@ describe("spelling", function()
 end)
 
 assert(support)
+
+-- A line of /proc/self/mountinfo.
+local function mount(point, kind) return ("1 0 0:1 / %s rw - %s none rw\n"):format(point, kind) end
+
+describe("file systems of the kernel", function()
+  local top
+  setup(function() top = tree.make({ "a/", "a/b/", "a/b/c/", "d/" }, {}) end)
+  teardown(function() tree.remove(top) end)
+
+  local function rules(lists, text, callbacks)
+    local profile = tree.profile(top, lists)
+    profile.callbacks = callbacks
+    return decide.compile(profile, { cwd = top, home = top .. "/home", mounts = function() return text end })
+  end
+
+  it("are never writable, wherever a list allows it, and it is said why", function()
+    for allowed, answers in pairs {
+      ["."] = { [""] = true, a = true, ["a/b"] = false, ["a/b/c"] = false, d = true },
+      ["a/b"] = { [""] = false, a = false, ["a/b"] = false, ["a/b/c"] = false, d = false },
+      ["a/b/c"] = { [""] = false, a = false, ["a/b"] = false, ["a/b/c"] = false, d = false },
+      d = { [""] = false, a = false, ["a/b"] = false, ["a/b/c"] = false, d = true },
+    } do
+      local found = rules({ allowWrite = { allowed } }, mount(top .. "/a/b", "sysfs"))
+      for path, want in pairs(answers) do
+        local real = path == "" and top or top .. "/" .. path
+        local _, write = found:holds(real)
+        local state = found:at(real)
+        assert.equal(want, write, allowed .. " " .. path)
+        assert.equal(want, state.write, allowed .. " " .. path)
+        if paths.below(real, top .. "/a/b") then assert.equal("sysfs file system", state.writeRule.builtin) end
+      end
+    end
+  end)
+
+  it("are there at once for a callback that may allow what no list does", function()
+    local text = mount(top .. "/a", "sysfs")
+    assert.is_table(rules({}, text, { decideOpen = { function() end } }).finalWrite[top .. "/a"])
+    assert.is_nil(rules({}, text, { decideOpen = {} }).finalWrite[top .. "/a"])
+  end)
+
+  it("hold the same before and after a reason was asked for", function()
+    local kinds, names = { "sysfs", "cgroup2", "proc", "ext4", "mqueue" }, { "", "/a", "/a/b", "/a/b/c", "/d" }
+    for _ = 1, 200 do
+      local text, lists = "", {}
+      for _ = 1, math.random(3) do text = text .. mount(top .. names[math.random(#names)], kinds[math.random(#kinds)]) end
+      for _, list in ipairs { "allowWrite", "denyWrite", "denyRead" } do
+        lists[list] = math.random(2) == 1 and { top .. names[math.random(#names)] } or nil
+      end
+      local found, before = rules(lists, text), {}
+      for _, name in ipairs(names) do before[name] = { found:holds(top .. name) } end
+      found:at("/")
+      for _, name in ipairs(names) do
+        local read, write = found:holds(top .. name)
+        assert.same({ before[name][1], before[name][2] }, { read, write }, text .. name)
+      end
+    end
+  end)
+end)
