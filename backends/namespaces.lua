@@ -176,7 +176,8 @@ end
 
 -- Where this program can be read inside, its path is told as well.
 function namespaces.environment(profile, rules, ctx, plan)
-  local binary = ctx.binary and rules:holds(ctx.binary) and ctx.binary or nil
+  local binary = ctx.binary and ctx.binary()
+  binary = binary and rules:holds(binary) and binary or nil
   return require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = binary,
     files = plan.filesIn },
     plan.listen)
@@ -192,7 +193,7 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {cwd: string, env: table, tempDir: string?, features: table, identity: table, keepFds: integer[]?,
---- brief: boolean? masks of files as strings, binary: string? this program,
+--- brief: boolean? masks of files as strings, binary: (fun(): string?)? this program,
 --- early: {network: fun(plan: table), build: fun(plan: table): string?}? told as soon as parts of the plan are there,
 --- as srt.c.sandbox wants them; a message ends it all, waits: boolean? of the plan,
 --- ready: (fun(key: string): boolean)? is a seccomp program built in?,

@@ -248,7 +248,8 @@ end
 ---@param profile table from srt.profile
 ---@param rules table from srt.decide_path
 ---@param ctx {env: table, tag: string, token: string?, ports: {http: integer, socks: integer}?, tempDir: string?,
---- bundles: table[]?, binary: string?} bundles: of srt.trust, which go to a folder in tempDir; binary: this program
+--- bundles: table[]?, binary: (fun(): string?)?} bundles: of srt.trust, which go to a folder in tempDir; binary: this
+--- program
 --- tag: what the system's log shows of each denial of this run (srt.seatbelt_log); token: what the proxy asks for,
 --- since all users of the host reach its ports; ports: that it listens on
 ---@return table plan {backend, text, tag, listen, login, env, argv = what the command goes behind}
@@ -275,7 +276,8 @@ function seatbelt.compile(profile, rules, ctx)
   plan.text = table.concat(text.lines, "\n") .. "\n"
   plan.argv = { "/usr/bin/sandbox-exec", "-p", plan.text }
   plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = ctx.tempDir, token = ctx.token,
-    fenced = true, near = profile.macos.localBinding, files = plan.files and plan.files.folder, binary = ctx.binary },
+    fenced = true, near = profile.macos.localBinding, files = plan.files and plan.files.folder,
+    binary = ctx.binary and ctx.binary() },
     plan.listen)
   return plan
 end

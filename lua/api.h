@@ -154,6 +154,7 @@ int api_sys_plain_all(lua_State *L);
 int api_sys_tree_sort(lua_State *L);
 int api_sys_parent(lua_State *L);
 int api_sys_mounts(lua_State *L);
+int api_sys_program(lua_State *L);
 int api_sys_sized(lua_State *L);
 
 /** api_error_name() - "ENOENT" for ENOENT; static storage */

@@ -562,6 +562,7 @@ int luaopen_srt_c_sys(lua_State *L)
 		{ "plainall", api_sys_plain_all },
 		{ "parent", api_sys_parent },
 		{ "mounts", api_sys_mounts },
+		{ "program", api_sys_program },
 		{ "sized", api_sys_sized },
 		{ "treesort", api_sys_tree_sort },
 		{ "readlink", sys_lua_readlink },

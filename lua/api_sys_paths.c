@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,6 +164,40 @@ int api_sys_parent(lua_State *L)
 	else
 		lua_pushliteral(L, "/");
 	return 1;
+}
+
+/* Is it a file that somebody may execute? @file: relative ones from @cwd */
+static bool is_program(const char *cwd, const char *file)
+{
+	char whole[PATH_MAX];
+	struct stat st;
+	int size = *file == '/'
+			   ? snprintf(whole, sizeof(whole), "%s", file)
+			   : snprintf(whole, sizeof(whole), "%s/%s", cwd, file);
+
+	return size < (int)sizeof(whole) && !stat(whole, &st) &&
+	       S_ISREG(st.st_mode) && st.st_mode & 0111;
+}
+
+int api_sys_program(lua_State *L)
+{
+	const char *name = luaL_checkstring(L, 1);
+	const char *path = luaL_checkstring(L, 2);
+	const char *cwd = luaL_checkstring(L, 3);
+	char file[PATH_MAX];
+
+	do {
+		size_t size = strcspn(path, ":");
+		int whole = snprintf(file, sizeof(file), "%.*s%s%s", (int)size,
+				     path, size ? "/" : "", name);
+
+		if (whole < (int)sizeof(file) && is_program(cwd, file)) {
+			lua_pushstring(L, file);
+			return 1;
+		}
+		path += size;
+	} while (*path++);
+	return 0;
 }
 
 int api_sys_sized(lua_State *L)

@@ -91,7 +91,7 @@ function backend.foretold(loaded, facts)
   if name ~= "landlock" and name ~= "bwrap" then return {} end
   local plan, problem = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
     features = facts.features, identity = require("srt.c.sandbox").identity(),
-    binary = require("srt.c.sys").realpath("/proc/self/exe"),
+    binary = function() return require("srt.c.sys").realpath("/proc/self/exe") end,
     files = profile.network.tls and require("srt.trust").planned() or nil })
   if not plan then return perhaps and { "where namespaces can't be had nothing is run: " .. problem } or {}, problem end
   return backend.told(plan, perhaps and "where namespaces can't be had")

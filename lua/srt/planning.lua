@@ -31,11 +31,7 @@ local function program_of(name, plan)
   for _, variable in ipairs(plan.env) do
     if variable:sub(1, 5) == "PATH=" then path = variable:sub(6) end
   end
-  local is = require("srt.programs").is
-  for folder in (path .. ":"):gmatch("([^:]*):") do
-    local file = folder == "" and name or folder .. "/" .. name
-    if is(file:sub(1, 1) == "/" and file or plan.cwd .. "/" .. file) then return file end
-  end
+  return sys.program(name, path, plan.cwd)
 end
 
 local function with_secrets(loaded, plan)
@@ -76,7 +72,7 @@ function planning.plan(options, loaded, name, identity, early)
   local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
     stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
     identity = identity, early = name == "namespaces" and early or nil, keepFds = options.keep,
-    binary = sys.realpath("/proc/self/exe"), brief = true,
+    binary = function() return sys.realpath("/proc/self/exe") end, brief = true,
     ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil,
     terminal = loaded.terminal, waits = waits })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan, options.infos)

@@ -46,7 +46,7 @@ function seatbelt_run.plan(options, loaded)
   if not ports then return nil, listeners end
   local plan = require("backends.seatbelt").compile(profile, loaded.rules, { env = facts.env, ports = ports,
     tag = "srt-lua-" .. assert(sys.random(8)), tempDir = loaded.temp, bundles = loaded.bundles,
-    binary = sys.realpath(sandbox.program() or ""),
+    binary = function() return sys.realpath(sandbox.program() or "") end,
     token = next(listeners) and assert(sys.random(32)) or nil })
   if profile.strict and plan.notHeld[1] then
     return nil, "strict = true: nothing was run, since macOS does not hold all of the policy: "

@@ -15,7 +15,7 @@ local function tell(ctx, lines, prefix)
   end
 end
 
--- Before the command begins, but once all that it takes goes on by itself; or before what went wrong is told.
+-- As the command begins, which takes it longer than to find these; or before what went wrong is told.
 local function warn(ctx, loaded)
   if loaded.lint then loaded.lint() end
   if not loaded.warned then tell(ctx, loaded.profile.warnings, "warning: ") end
@@ -73,8 +73,8 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
     if not published then return fail(ctx, message, loaded) end
   end
   ok, message, unavailable = sandbox:start(plan)
-  if ok then warn(ctx, loaded) end
   if ok and not plan.waits then sandbox:release() end
+  if ok then warn(ctx, loaded) end
   if ok then ok, message, unavailable = sandbox:await() end
   if unavailable then
     require("srt.publish").close(published)
