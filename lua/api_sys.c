@@ -498,7 +498,8 @@ static void push_socket(lua_State *L, int fd)
 
 /*
  * fdinfo(fd) -> what a descriptor is: as stat, plus access ("r", "w", "rw"),
- * opath, path (its link in /proc), and for sockets family, kind, connected
+ * opath, path (its link in /proc, but of a character device), and for sockets
+ * family, kind, connected
  */
 static int sys_lua_fdinfo(lua_State *L)
 {
@@ -518,7 +519,7 @@ static int sys_lua_fdinfo(lua_State *L)
 	lua_setfield(L, -2, "opath");
 	lua_pushboolean(L, fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	lua_setfield(L, -2, "cloexec");
-	size = sys_fd_path(fd, path, sizeof(path));
+	size = S_ISCHR(st.st_mode) ? 0 : sys_fd_path(fd, path, sizeof(path));
 	lua_pushlstring(L, path, size > 0 ? (size_t)size : 0);
 	lua_setfield(L, -2, "path");
 	if (S_ISSOCK(st.st_mode))

@@ -7,7 +7,9 @@
 -- where it is named: where namespaces are refused to us they are to an ordinary bwrap, or to our PID 1 inside.
 local backend = {}
 
-local ON_MAC = require("srt.c.sys").system == "macos"
+local sys = require "srt.c.sys"
+
+local ON_MAC = sys.system == "macos"
 
 local LINUX = { "namespaces", "bwrap", "landlock" }
 
@@ -40,6 +42,13 @@ function backend.get(name)
 end
 
 -- Where a filter knows the calls that make Unix sockets by their arguments.
+--- This program, as a backend is told of it.
+---@return string|nil path nil where it is gone, as after an upgrade
+function backend.binary()
+  local path = sys.readlink("/proc/self/exe") -- the kernel says it without links
+  return path and sys.stat(path) and path
+end
+
 local FILTERED = { x86_64 = true, aarch64 = true }
 
 --- By which backends a run may be tried, in this order.
@@ -91,7 +100,7 @@ function backend.foretold(loaded, facts)
   if name ~= "landlock" and name ~= "bwrap" then return {} end
   local plan, problem = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd, env = facts.env,
     features = facts.features, identity = require("srt.c.sandbox").identity(),
-    binary = function() return require("srt.c.sys").realpath("/proc/self/exe") end,
+    binary = backend.binary,
     files = profile.network.tls and require("srt.trust").planned() or nil })
   if not plan then return perhaps and { "where namespaces can't be had nothing is run: " .. problem } or {}, problem end
   return backend.told(plan, perhaps and "where namespaces can't be had")

@@ -72,7 +72,7 @@ function planning.plan(options, loaded, name, identity, early)
   local plan, message = backend.get(name).compile(profile, loaded.rules, { cwd = facts.cwd,
     stateFolders = loaded.folders, env = facts.env, tempDir = loaded.temp, features = facts.features,
     identity = identity, early = name == "namespaces" and early or nil, keepFds = options.keep,
-    binary = function() return sys.realpath("/proc/self/exe") end, brief = true,
+    binary = backend.binary, brief = true,
     ready = require("srt.c.sandbox").ready, files = loaded.bundles, published = publish[1] ~= nil,
     terminal = loaded.terminal, waits = waits })
   message = not plan and message or require("srt.descriptors").check(options.keep, loaded.rules, plan, options.infos)

@@ -40,7 +40,7 @@ local function plan_of(kind, facts, loaded)
   if not backend then return nil, message end
   return backend.compile(loaded.profile, loaded.rules, { cwd = facts.cwd, env = facts.env, features = facts.features,
     prints = true, identity = require("srt.c.sandbox").identity(),
-    binary = function() return require("srt.c.sys").realpath("/proc/self/exe") end,
+    binary = require("srt.backend").binary,
     files = loaded.profile.network.tls and require("srt.trust").planned() or nil })
 end
 
