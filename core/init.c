@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -210,6 +211,7 @@ static void read_report(struct init *init)
 	struct command_report report;
 	struct message message = { .kind = MESSAGE_STARTED,
 				   .value = init->command.pid };
+	owned_fd int pidfd = -1;
 	ssize_t size;
 
 	do {
@@ -225,7 +227,9 @@ static void read_report(struct init *init)
 	}
 	if (message.kind != MESSAGE_STARTED)
 		leave_alone(init, &message);
-	(void)sys_send(init->control, &message, sizeof(message), NULL, 0);
+	pidfd = (int)syscall(SYS_pidfd_open, init->command.pid, 0U);
+	(void)sys_send(init->control, &message, sizeof(message), &pidfd,
+		       pidfd >= 0);
 }
 
 static void lead(struct init *init)

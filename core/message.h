@@ -46,7 +46,9 @@ enum message_kind {
 	MESSAGE_LED,	 /* @value: 0, or errno of why nothing is redirected */
 	MESSAGE_FAILED,	 /* @failure: nothing was started; @alone */
 	MESSAGE_NOT_RUN, /* @value: errno of execve(2); @alone */
-	MESSAGE_STARTED, /* @value: pid of the command inside */
+	/* @value: pid of the command inside; carries a pidfd of it, if there is
+	 * one */
+	MESSAGE_STARTED,
 	MESSAGE_STOPPED, /* @value: signal that stopped the command */
 	/* To @id; @value: 0 where nothing runs, nor has since that was said
 	 * first */

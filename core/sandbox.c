@@ -345,6 +345,9 @@ static void take_descriptors(struct sandbox *sandbox,
 		   sandbox->watched && fds[0] >= 0) {
 		sandbox->watched(sandbox->watch_context, fds[0], fds[1]);
 		return;
+	} else if (message && message->kind == MESSAGE_STARTED &&
+		   sandbox->command < 0) {
+		sandbox->command = steal_fd(&fds[0]);
 	}
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
@@ -425,6 +428,8 @@ struct leaving sandbox_close(struct sandbox *sandbox)
 	sandbox_finish(sandbox);
 	if (sandbox->control >= 0)
 		close(sandbox->control);
+	if (sandbox->command >= 0)
+		close(sandbox->command);
 	if (sandbox->pid > 0) {
 		bool removed = await_janitor(sandbox);
 

@@ -16,6 +16,7 @@
  * @janitor: owned socket to it
  * @control: owned socket to PID 1, non-blocking once started
  * @shared: borrowed; its plan says what the listeners are
+ * @command: pidfd of the command, owned; or -1
  * @listeners: of each point of the plan; owned until taken (set to -1), and -1
  *	where the machine has no such address
  * @reach: what PID 1 is asked to connect to
@@ -31,6 +32,7 @@ struct sandbox {
 	pid_t pid;
 	int janitor;
 	int control;
+	int command;
 	struct shared *shared;
 	int listeners[PLAN_LISTEN_MAX];
 	size_t listener_count;
@@ -46,9 +48,9 @@ struct sandbox {
 };
 
 /* Initializer: there is none. */
-#define SANDBOX_NONE                          \
-	{                                     \
-		.janitor = -1, .control = -1, \
+#define SANDBOX_NONE                                         \
+	{                                                    \
+		.janitor = -1, .control = -1, .command = -1, \
 	}
 
 /**

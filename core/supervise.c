@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "core/setup.h"
 #include "core/signals.h"
 #include "core/system.h"
 #include "core/terminal.h"
@@ -23,6 +24,7 @@ struct supervisor {
 	int open_handles;
 	uv_poll_t control_poll;
 	uv_poll_t signal_poll;
+	uv_poll_t end_poll;
 };
 
 static void on_closed(uv_handle_t *handle)
@@ -55,6 +57,8 @@ static void finish(struct supervisor *s)
 		;
 	uv_close((uv_handle_t *)&s->control_poll, on_closed);
 	uv_close((uv_handle_t *)&s->signal_poll, on_closed);
+	if (s->end_poll.data)
+		uv_close((uv_handle_t *)&s->end_poll, on_closed);
 }
 
 /* Stops as the command did; returns when somebody continues us. */
@@ -92,9 +96,41 @@ static void take_notice(struct outcome *outcome, const struct message *message)
 		notice->longest = message->value;
 }
 
+static int watch(struct supervisor *s, uv_poll_t *poll, int fd,
+		 uv_poll_cb callback)
+{
+	int error = uv_poll_init(s->loop, poll, fd);
+
+	if (error)
+		return error;
+	poll->data = s;
+	s->open_handles++;
+	return uv_poll_start(poll, UV_READABLE, callback);
+}
+
+/*
+ * PID 1 hears of it as we do, and tells the status in a moment: to be woken for
+ * that would take longer.
+ */
+static void on_end(uv_poll_t *poll, int status, int events)
+{
+	const struct supervisor *s = poll->data;
+
+	(void)status;
+	(void)events;
+	uv_poll_stop(poll);
+	setup_look(s->sandbox->control, &s->sandbox->shared->processors);
+}
+
 static void on_message(struct supervisor *s, const struct message *message)
 {
 	switch (message->kind) {
+	case MESSAGE_STARTED:
+		/* Nothing depends on it. */
+		if (s->sandbox->command >= 0)
+			(void)watch(s, &s->end_poll, s->sandbox->command,
+				    on_end);
+		return;
 	case MESSAGE_STOPPED:
 		stop_with_command(s);
 		return;
@@ -150,18 +186,6 @@ static void on_signal(uv_poll_t *poll, int status, int events)
 			questions_interrupt(s->questions);
 		sandbox_signal(s->sandbox, (int)info.ssi_signo);
 	}
-}
-
-static int watch(struct supervisor *s, uv_poll_t *poll, int fd,
-		 uv_poll_cb callback)
-{
-	int error = uv_poll_init(s->loop, poll, fd);
-
-	if (error)
-		return error;
-	poll->data = s;
-	s->open_handles++;
-	return uv_poll_start(poll, UV_READABLE, callback);
 }
 
 int supervise_run(uv_loop_t *loop, struct sandbox *sandbox,
