@@ -14,7 +14,7 @@ function namespaces.compile(profile, rules, ctx)
   local plan, message = compile(profile, rules, ctx)
   if not plan then return plan, message end
   plan.login = { user = "srt", password = "t0k", authorization = "Basic c3J0OnQwaw==" }
-  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = ctx.binary,
+  plan.env = require("srt.environment").of(profile, { env = ctx.env, tempDir = plan.tempDir, binary = ctx.binary(),
     token = "t0k" }, plan.listen)
   return plan
 end
