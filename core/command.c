@@ -216,9 +216,10 @@ static int detach(struct start *start, const struct command *command)
 	(void)poll(&changes, 1, 0);
 	if (!error && write(start->words[1], "", 1) != 1)
 		error = -errno;
-	if (!error && confinement->late)
-		error = setup_tell(confinement->janitor, MESSAGE_GO,
-				   confinement->state);
+	/* Where it can't be handed on the janitor opens it by itself. */
+	if (!error && confinement->late &&
+	    setup_tell(confinement->janitor, MESSAGE_GO, confinement->state))
+		error = setup_tell(confinement->janitor, MESSAGE_GO, -1);
 	close(start->words[1]);
 	close(start->report);
 	return error;

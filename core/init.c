@@ -228,8 +228,10 @@ static void read_report(struct init *init)
 	if (message.kind != MESSAGE_STARTED)
 		leave_alone(init, &message);
 	pidfd = (int)syscall(SYS_pidfd_open, init->command.pid, 0U);
-	(void)sys_send(init->control, &message, sizeof(message), &pidfd,
-		       pidfd >= 0);
+	if (pidfd < 0 ||
+	    sys_send(init->control, &message, sizeof(message), &pidfd, 1))
+		(void)sys_send(init->control, &message, sizeof(message), NULL,
+			       0);
 }
 
 static void lead(struct init *init)

@@ -350,7 +350,7 @@ static void end_all(struct janitor *janitor)
 		  !remove_tree(janitor->shared->plan.temp_dir);
 	holdings_remove(&janitor->shared->plan, &janitor->held);
 	janitor->forgotten = removed && janitor->shared->plan.transient &&
-			     janitor->held.locks && janitor->held.state >= 0 &&
+			     janitor->shared->plan.state &&
 			     !unlink(janitor->shared->plan.state);
 }
 

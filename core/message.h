@@ -20,8 +20,8 @@ enum message_kind {
 	/* host to PID 1: the plan is complete, as of MESSAGE_BUILD, or what
 	 * that leaves open is; to the janitor, by PID 1 in namespaces of ours:
 	 * for it, it is. Where the tree takes nothing of the janitor's it
-	 * carries the state file, held; else the janitor answers by it: what
-	 * the plan lists is there */
+	 * carries the state file, held, if it may; else the janitor answers by
+	 * it: what the plan lists is there */
 	MESSAGE_GO,
 	MESSAGE_ALONE, /* PID 1 to janitor: nothing else lives inside */
 	/* host to PID 1 */

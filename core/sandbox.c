@@ -191,10 +191,10 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out)
 int sandbox_identity(struct sandbox *sandbox, struct failure *failure)
 {
 	struct pollfd janitor = { .fd = sandbox->janitor, .events = POLLIN };
+	const struct shared *shared = sandbox->shared;
 
-	while (!sandbox->shared->identified)
-		if (poll(&janitor, 1, IDENTITY_MS) > 0 &&
-		    !sandbox->shared->identified)
+	while (shared && !shared->identified)
+		if (poll(&janitor, 1, IDENTITY_MS) > 0 && !shared->identified)
 			return janitor_failure(sandbox, failure);
 	return 0;
 }
@@ -230,10 +230,20 @@ static int complete(struct sandbox *sandbox, enum message_kind kind,
 	int error = plan_in_namespaces(plan) ? setup_hold(plan, &state, failure)
 					     : 0;
 
-	if (!error)
-		(void)sys_send(sandbox->control, &message, sizeof(message),
-			       &state, state >= 0);
-	return error;
+	if (error)
+		return error;
+	error = sys_send(sandbox->control, &message, sizeof(message), &state,
+			 state >= 0);
+	/* Whoever is gone has said why: sandbox_await() reads it. */
+	if (!error || error == -EPIPE || error == -ECONNRESET)
+		return 0;
+	return failure_set(failure, -error,
+			   "cannot hand the state file to PID 1%s",
+			   error == -ETOOMANYREFS
+				   ? ", since more descriptors of this user "
+				     "are on their way than one process may "
+				     "have open (ulimit -n)"
+				   : "");
 }
 
 int sandbox_start(struct sandbox *sandbox, struct failure *failure)

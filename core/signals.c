@@ -23,7 +23,10 @@ void signals_ours(sigset_t *set)
 	sigaddset(set, SIGCHLD);
 	sigaddset(set, SIGPIPE);
 	sigaddset(set, SIGXFSZ);
+	sigaddset(set, SIGPROF); /* the watchdog where there is no other */
+#ifdef SIGNALS_TIMER
 	sigaddset(set, SIGNALS_TIMER);
+#endif
 }
 
 void signals_set(sigset_t *set, const int *list)

@@ -14,8 +14,10 @@ extern const int signals_handed_on[SIGNALS_HANDED_ON + 1];
 /** signals_ending - they end a host process without a command */
 extern const int signals_ending[SIGNALS_ENDING + 1];
 
-/** SIGNALS_TIMER - the watchdog of a box */
-#define SIGNALS_TIMER SIGPROF
+#ifdef SIGRTMIN
+/** SIGNALS_TIMER - the watchdog of a box, which nobody else sends */
+#define SIGNALS_TIMER (SIGRTMIN + 6)
+#endif
 
 /**
  * signals_ours() - all whose disposition the host process ever changes, or who

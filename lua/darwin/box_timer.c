@@ -11,8 +11,6 @@
 #include <signal.h>
 #include <sys/time.h>
 
-#include "core/signals.h"
-
 static struct {
 	pthread_t owner;
 	void (*on_tick)(int signal_number);
@@ -37,8 +35,8 @@ int box_timer_make(void (*on_tick)(int signal_number))
 	timer.owner = pthread_self();
 	timer.on_tick = on_tick;
 	sigemptyset(&set);
-	sigaddset(&set, SIGNALS_TIMER);
-	if (sigaction(SIGNALS_TIMER, &action, NULL) < 0 ||
+	sigaddset(&set, SIGPROF);
+	if (sigaction(SIGPROF, &action, NULL) < 0 ||
 	    pthread_sigmask(SIG_UNBLOCK, &set, NULL))
 		return -EINVAL;
 	return 0;
@@ -57,5 +55,5 @@ void box_timer_set(unsigned int ms)
 void box_timer_drop(void)
 {
 	box_timer_set(0);
-	signal(SIGNALS_TIMER, SIG_IGN);
+	signal(SIGPROF, SIG_IGN);
 }

@@ -29,7 +29,10 @@ local function program_of(name, plan)
   if name:find("/", 1, true) then return nil end
   local path = "/bin:/usr/bin"
   for _, variable in ipairs(plan.env) do
-    if variable:sub(1, 5) == "PATH=" then path = variable:sub(6) end
+    if variable:sub(1, 5) == "PATH=" then
+      path = variable:sub(6)
+      break
+    end
   end
   return sys.program(name, path, plan.cwd)
 end

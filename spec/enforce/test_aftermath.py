@@ -397,6 +397,14 @@ class Killed(Running):
                 run.kill()
                 run.communicate()
                 self.assertTrue(until(lambda: not self.leftovers(), 5), (backend, self.leftovers()))
+        for pause in range(12):
+            run = self.start(["sleep", "60"], '{ network = { allowedDomains = { "a.test" } } }')
+            until(self.leftovers, pause=0)
+            time.sleep(pause / 10000)
+            run.kill()
+            run.communicate()
+            # Nothing else was listed, so the state file goes with it.
+            self.assertTrue(until(lambda: not self.leftovers() and not self.states(), 5), (self.leftovers(), self.states()))
 
     def family(self, pid):
         mine = children(pid)

@@ -496,6 +496,28 @@ class Surroundings(BadInput):
         got = self.run_srt(["grep", "SigIgn", "/proc/self/status"], "{}", preexec=ignore, timeout=20)
         self.assertEqual(1 << 16 | 1 << 12 | 1, int(got.out.split()[1], 16), "they stay ignored inside")
 
+    @as_only("user")
+    def test_descriptors_on_their_way(self):
+        """Too many of the user's are in flight, so the kernel lets nobody hand one on: an end that says so, at once."""
+        filled = subprocess.Popen(self.as_user(["/usr/bin/python3", "-c", """import array, os, socket, sys
+fd, pairs = os.open("/dev/null", os.O_RDONLY), []
+for _ in range(4):
+    pairs.append(socket.socketpair())
+    pairs[-1][0].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd] * 200))])
+print("filled", flush=True)
+sys.stdin.read()"""]), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(b"filled\n", filled.stdout.readline())
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        for text in ("{}", WORK, '{ network = { allowedDomains = { "a.test" } } }', '{ backend = "landlock" }'):
+            with self.subTest(text):
+                got = self.run_srt(["true"], text, preexec=limit, timeout=20)
+                self.assertIn((got.code, "Too many references" in got.err), ((125, True), (0, False)), got)
+                self.assertEqual([], self.leftovers())
+        filled.communicate(timeout=20)
+        self.assertEqual(0, self.run_srt(["true"], "{}", preexec=limit).code)
+
     @as_everyone
     def test_tight_limits(self):
         """Where memory, descriptors or file sizes run short: a clear end, or it works."""
