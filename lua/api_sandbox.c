@@ -250,7 +250,7 @@ static int sandbox_lua_network(lua_State *L)
 	return 0;
 }
 
-/* sandbox:build(plan): likewise all but argv and env */
+/* sandbox:build(plan) -> message | nil: likewise all but argv and env */
 static int sandbox_lua_build(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -258,9 +258,10 @@ static int sandbox_lua_build(lua_State *L)
 
 	luaL_checktype(L, 2, LUA_TTABLE);
 	plan_read_sandbox(L, 2, object->shared);
-	if (sandbox_build(&object->sandbox, &failure))
-		return luaL_error(L, "%s", failure.text);
-	return 0;
+	if (!sandbox_build(&object->sandbox, &failure))
+		return 0;
+	lua_pushstring(L, failure.text);
+	return 1;
 }
 
 /* sandbox:start(plan) -> true | nil, message */

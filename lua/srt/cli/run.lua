@@ -196,7 +196,7 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
       local failure = begin(part)
       if failure then return failure end
       local ok, problem = pcall(sandbox.build, sandbox, part)
-      return not ok and "the sandbox can't be had as the policy wants it: " .. tostring(problem) or nil
+      return not ok and "the sandbox can't be had as the policy wants it: " .. tostring(problem) or problem
     end,
   })
   if not plan then
