@@ -80,6 +80,19 @@ class Signals(Running):
         self.ends(process, 0, b"SigBlk:\t0000000000000200\nSigIgn:\t0000000000000000\n")
 
     @as_everyone
+    def test_what_is_not_handed_on_ends_the_run(self):
+        """As it would end any program, early or late, and nothing goes on inside."""
+        word = tag()
+        for number in (signal.SIGPROF, signal.SIGVTALRM, signal.SIGRTMIN + 1):
+            for pause in (0.001, 0.003, 0.005, 0.3):
+                process = self.popen("sleep", word, process_group=0)
+                time.sleep(pause)
+                os.killpg(process.pid, number)
+                process.communicate(timeout=20)
+                self.assertIn(process.returncode, (-number, 128 + number), (number, pause))
+        self.gone(word)
+
+    @as_everyone
     def test_dispositions_are_the_callers(self):
         """All of them: the host process has caught, held back and ignored some, and they are nobody's but the caller's."""
         numbers = [number for number in signal.valid_signals() if number not in (signal.SIGKILL, signal.SIGSTOP)]
