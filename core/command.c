@@ -7,12 +7,9 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
-#include <linux/limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

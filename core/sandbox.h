@@ -96,7 +96,8 @@ void sandbox_network(struct sandbox *sandbox);
  *
  * Context: of the plan, what @built of struct shared says is complete.
  * Return: 0; or -errno with @failure filled, where the temporary directory
- * can't be made. What else fails is told by sandbox_await().
+ * can't be made, or the state file not be handed on. What else fails is told by
+ * sandbox_await().
  */
 int sandbox_build(struct sandbox *sandbox, struct failure *failure);
 

@@ -41,7 +41,6 @@ function backend.get(name)
   return nil, ("there is no backend %q; this version has %s"):format(name, table.concat(backend.NAMES, ", "))
 end
 
--- Where a filter knows the calls that make Unix sockets by their arguments.
 --- This program, as a backend is told of it.
 ---@return string|nil path nil where it is gone, as after an upgrade
 function backend.binary()
@@ -49,6 +48,7 @@ function backend.binary()
   return path and sys.stat(path) and path
 end
 
+-- Where a filter knows the calls that make Unix sockets by their arguments.
 local FILTERED = { x86_64 = true, aarch64 = true }
 
 --- By which backends a run may be tried, in this order.

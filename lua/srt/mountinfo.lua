@@ -51,12 +51,12 @@ end
 function mountinfo.add(rules, own)
   local rest = {}
   for _, mount in ipairs(sys.mounts(rules.mountText, SPECIAL)) do
-    local point = mount.point
-    local decides = mountinfo.COVERED[mount.kind] or is_writable(rules, point)
-    if decides and not own(point) then
-      add(rules, mount)
-    elseif not own(point) then
-      rest[#rest + 1] = mount
+    if not own(mount.point) then
+      if mountinfo.COVERED[mount.kind] or is_writable(rules, mount.point) then
+        add(rules, mount)
+      else
+        rest[#rest + 1] = mount
+      end
     end
   end
   return rest[1] and function()
