@@ -114,16 +114,24 @@ static size_t count_answers(const char *bytes, size_t size, int *error)
 	return count;
 }
 
-int netlink_talk(const struct netlink *batch, int protocol)
+int netlink_open(int protocol)
 {
-	owned_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int netlink_talk(const struct netlink *batch, int fd)
+{
 	size_t answers = batch->answers;
 	_Alignas(8) char bytes[8192];
 	int error = 0;
 
 	if (batch->failed)
 		return -ENOBUFS;
-	if (fd < 0 || send(fd, batch->bytes, batch->size, 0) < 0)
+	if (fd < 0)
+		return fd;
+	if (send(fd, batch->bytes, batch->size, 0) < 0)
 		return -errno;
 	/*
 	 * The kernel answers before send(2) returns. A part of it that is not

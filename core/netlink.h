@@ -46,11 +46,18 @@ size_t netlink_nest(struct netlink *batch, uint16_t type);
 void netlink_unnest(struct netlink *batch, size_t nest);
 
 /**
- * netlink_talk() - send all requests and read their acknowledgements
+ * netlink_open() - a socket for requests
  * @protocol: NETLINK_ROUTE, ...
+ * Return: owned by the caller, or -errno.
+ */
+int netlink_open(int protocol);
+
+/**
+ * netlink_talk() - send all requests and read their acknowledgements
+ * @fd: of netlink_open(), or its error
  * Context: CAP_NET_ADMIN in the network namespace.
  * Return: 0, or the first failure as -errno.
  */
-int netlink_talk(const struct netlink *batch, int protocol);
+int netlink_talk(const struct netlink *batch, int fd);
 
 #endif

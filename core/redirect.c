@@ -19,6 +19,7 @@
 #include "core/netlink.h"
 #include "core/network.h"
 #include "core/system.h"
+#include "core/util.h"
 
 enum { LOOPBACK_INDEX = 1 }; /* lo is a namespace's first device */
 
@@ -197,6 +198,7 @@ static int translate(const struct redirect *redirect,
 		     const struct addresses *own)
 {
 	static const uint8_t loopback = 127; /* 127.0.0.0/8 */
+	owned_fd int fd = netlink_open(NETLINK_NETFILTER);
 	struct netlink b = { .size = 0 };
 
 	batch_edge(&b, NFNL_MSG_BATCH_BEGIN);
@@ -207,10 +209,10 @@ static int translate(const struct redirect *redirect,
 	rule_own(&b, NFPROTO_IPV6, &own->v6, sizeof(own->v6));
 	rule_tcp(&b, redirect->port);
 	batch_edge(&b, NFNL_MSG_BATCH_END);
-	return netlink_talk(&b, NETLINK_NETFILTER);
+	return netlink_talk(&b, fd);
 }
 
-static int add_address(int family, const void *address, size_t size)
+static int add_address(int fd, int family, const void *address, size_t size)
 {
 	const struct ifaddrmsg header = {
 		.ifa_family = (uint8_t)family,
@@ -225,10 +227,11 @@ static int add_address(int family, const void *address, size_t size)
 		      sizeof(header));
 	netlink_put(&b, IFA_LOCAL, address, size);
 	netlink_put(&b, IFA_ADDRESS, address, size);
-	return netlink_talk(&b, NETLINK_ROUTE);
+	return netlink_talk(&b, fd);
 }
 
-static int add_default_route(int family, const void *address, size_t size)
+static int add_default_route(int fd, int family, const void *address,
+			     size_t size)
 {
 	static const uint32_t device = LOOPBACK_INDEX;
 	const struct rtmsg header = {
@@ -245,7 +248,7 @@ static int add_default_route(int family, const void *address, size_t size)
 		      sizeof(header));
 	netlink_put(&b, RTA_OIF, &device, sizeof(device));
 	netlink_put(&b, RTA_PREFSRC, address, size);
-	return netlink_talk(&b, NETLINK_ROUTE);
+	return netlink_talk(&b, fd);
 }
 
 /* Not compiled in, switched off at boot, or by sysctl(8): no address then, and
@@ -267,20 +270,22 @@ static int read_addresses(const struct redirect *redirect,
 
 int redirect_prepare(const struct redirect *redirect)
 {
+	owned_fd int fd = netlink_open(NETLINK_ROUTE);
 	struct addresses own;
 	int error = read_addresses(redirect, &own);
 
 	if (!error)
-		error = add_address(AF_INET, &own.v4, sizeof(own.v4));
+		error = add_address(fd, AF_INET, &own.v4, sizeof(own.v4));
 	if (error)
 		return error;
-	error = add_address(AF_INET6, &own.v6, sizeof(own.v6));
+	error = add_address(fd, AF_INET6, &own.v6, sizeof(own.v6));
 	return is_no_ipv6(error) ? 0 : error;
 }
 
 int redirect_probe(void)
 {
 	const struct nfgenmsg header = { .nfgen_family = NFPROTO_INET };
+	owned_fd int fd = netlink_open(NETLINK_NETFILTER);
 	struct netlink b = { .size = 0 };
 	int error;
 
@@ -289,13 +294,14 @@ int redirect_probe(void)
 	netlink_begin(&b, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_GETTABLE,
 		      NLM_F_ACK, &header, sizeof(header));
 	netlink_put_text(&b, NFTA_TABLE_NAME, TABLE);
-	error = netlink_talk(&b, NETLINK_NETFILTER);
+	error = netlink_talk(&b, fd);
 	/* There is none yet. */
 	return error == -ENOENT ? 0 : error;
 }
 
 int redirect_lead(const struct redirect *redirect)
 {
+	owned_fd int fd = netlink_open(NETLINK_ROUTE);
 	struct addresses own;
 	int error = read_addresses(redirect, &own);
 
@@ -305,10 +311,10 @@ int redirect_lead(const struct redirect *redirect)
 	if (!error)
 		error = translate(redirect, &own);
 	if (!error)
-		error = add_default_route(AF_INET, &own.v4, sizeof(own.v4));
+		error = add_default_route(fd, AF_INET, &own.v4, sizeof(own.v4));
 	if (error)
 		return error;
-	error = add_default_route(AF_INET6, &own.v6, sizeof(own.v6));
+	error = add_default_route(fd, AF_INET6, &own.v6, sizeof(own.v6));
 	return is_no_ipv6(error) ? 0 : error;
 }
 
