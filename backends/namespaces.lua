@@ -159,15 +159,23 @@ end
 
 namespaces.listen = listen_of
 
+---How a plan redirects, before there are decisions on paths.
+---@param profile table
+---@param listen table[]|nil of namespaces.listen, where it is known already
+---@return table|nil redirect of the plan
+function namespaces.redirect(profile, listen)
+  local how, transparent = profile.network.transparent, require "srt.transparent"
+  listen = how and (listen or listen_of(profile))
+  return listen and transparent.redirect(how, free_port(transparent.PORT, listen)) or nil
+end
+
 -- What is made inside for the network.
 local function network_of(profile, rules, plan)
   local message
   plan.listen, message = listen_of(profile)
   if not plan.listen then return message end
-  if profile.network.transparent then
-    local transparent = require "srt.transparent"
-    transparent.extend(plan, profile.network.transparent, rules, free_port(transparent.PORT, plan.listen))
-  end
+  plan.redirect = namespaces.redirect(profile, plan.listen)
+  if plan.redirect then require("srt.transparent").extend(plan, rules) end
   -- By it the host process asks whose connection it is (srt.c.process).
   if plan.listen[1] then
     plan.listen[#plan.listen + 1] = { address = "", port = 0, purpose = "owners", owners = true }

@@ -78,15 +78,20 @@ static int confine(const struct confinement *confinement, int *led, int keeper,
 		   struct failure *failure)
 {
 	const struct plan *plan = confinement->plan;
-	int error = close_others(plan);
+	int error = close_others(plan), ruleset = confinement->ruleset;
 	owned_fd int agent = keeper;
 
 	if (error)
 		return failure_set(failure, -error, "cannot close descriptors");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return failure_set(failure, errno, "cannot set no_new_privs");
-	if (confinement->ruleset >= 0) {
-		error = landlock_enter(confinement->ruleset);
+	/* Here, since PID 1 waits for the kernel meanwhile. */
+	if (!plan->bare)
+		error = landlock_build(plan, &ruleset, failure);
+	if (error)
+		return error;
+	if (ruleset >= 0) {
+		error = landlock_enter(ruleset);
 		if (error)
 			return failure_set(failure, -error,
 					   "cannot enter Landlock");
@@ -254,8 +259,9 @@ static int await_exec(struct start *start, const struct command *command,
 /*
  * As vfork(2), on a stack of its own: copying PID 1's page tables, and then its
  * pages one by one, would take longer than all that the child does. The two
- * share memory, errno as well: of PID 1 there are system calls alone meanwhile,
- * which succeed or end it all. Only SIGKILL could end it by itself.
+ * share memory, errno and malloc(3) as well: of PID 1 there are system calls
+ * alone meanwhile, which succeed or end it all. Only SIGKILL could end it by
+ * itself.
  * @children: of its signals, SIGCHLD alone
  */
 static int run_command(struct start *start, struct command *command,

@@ -40,7 +40,7 @@ struct command {
 /**
  * struct confinement - what a command is put under, and PID 1 works with
  * @processors: those that the run began with
- * @ruleset: Landlock ruleset, or -1
+ * @ruleset: Landlock ruleset of a plan that is bare
  * @masks: where the masks are, or -1 (core/remount.h)
  * @unused: closed once the command is there, since that may take a while; or -1
  * @state: the state file, held until nothing else lives inside; or -1

@@ -104,23 +104,24 @@ static int build_ours(struct janitor *janitor,
 		      struct failure *failure)
 {
 	struct shared *shared = janitor->shared;
-	int error = identity_read(&shared->plan.id);
-	pid_t pid;
+	pid_t pid = namespaces_clone(NAMESPACES_CLONED | CLONE_PARENT,
+				     &janitor->pidfd);
+	int error;
 
-	if (error)
-		return failure_set(failure, -error, IDENTITY_UNREAD);
-	shared->identified = true;
-	pid = namespaces_clone(NAMESPACES_CLONED | CLONE_PARENT,
-			       &janitor->pidfd);
 	if (pid == 0) {
 		part(janitor);
 		setup_run(shared, sockets->control, sockets->setup);
 	}
+	/* Not before, since PID 1 has most to do; another backend asks, too. */
+	error = identity_read(&shared->plan.id);
+	shared->identified = !error;
 	if (pid < 0) {
 		failure->unavailable = namespaces_refused(pid);
 		return failure_set(failure, -pid, "cannot make namespaces");
 	}
 	janitor->pid = shared->init = pid;
+	if (error)
+		return failure_set(failure, -error, IDENTITY_UNREAD);
 	error = namespaces_map(&shared->plan.id, pid, failure);
 	if (error)
 		failure->unavailable = true;
@@ -349,9 +350,23 @@ static void end_all(struct janitor *janitor)
 	removed = !janitor->shared->temp ||
 		  !remove_tree(janitor->shared->plan.temp_dir);
 	holdings_remove(&janitor->shared->plan, &janitor->held);
-	janitor->forgotten = removed && janitor->shared->plan.transient &&
+	/* Until MESSAGE_GO the host process may be making what it lists. */
+	janitor->forgotten = removed && janitor->held.locks &&
+			     janitor->shared->plan.transient &&
 			     janitor->shared->plan.state &&
 			     !unlink(janitor->shared->plan.state);
+}
+
+/*
+ * The host process was killed before MESSAGE_GO: it may have made the temporary
+ * directory since we looked, and nothing else of what the file lists is there.
+ */
+static void forget(const struct shared *shared)
+{
+	int error = shared->temp ? remove_tree(shared->plan.temp_dir) : 0;
+
+	if (!error || error == -ENOENT)
+		(void)unlink(shared->plan.state);
 }
 
 /*
@@ -364,15 +379,21 @@ static void stand_in(struct janitor *janitor)
 	char *const arguments[] = { (char *)"srt-lua", (char *)"--aftermath",
 				    (char *)state, NULL };
 
-	/* The host waits for our last word, and claims the state file then. */
-	if (janitor->held.locks && janitor->held.state >= 0)
+	/* The host waits for our last word, and claims the state file then.
+	 * Where it is removed, letting go of it takes the disk a while. */
+	if (janitor->held.locks && janitor->held.state >= 0 &&
+	    !janitor->forgotten)
 		close(janitor->held.state);
 	(void)setup_tell(
 		janitor->host,
 		janitor->forgotten ? MESSAGE_FORGOTTEN : MESSAGE_REMOVED, -1);
-	if (!janitor->held.locks || !state || janitor->forgotten ||
-	    janitor->closed || await_order(janitor, MESSAGE_CLOSE))
+	if (!state || janitor->forgotten || janitor->closed ||
+	    await_order(janitor, MESSAGE_CLOSE))
 		return;
+	if (!janitor->held.locks) {
+		forget(janitor->shared);
+		return;
+	}
 	end_init(janitor);
 	execv("/proc/self/exe", arguments);
 }

@@ -23,10 +23,11 @@
  * @inherited: by what path each standard descriptor is opened anew inside, or
  *	NULL (core/inherited.h)
  * @init: PID 1 as the host sees it; the janitor's to write, before MESSAGE_MAPS
- * @network: of the plan, @listen and @redirect are complete, but for what the
- *	agent is told of, and PID 1 knows (MESSAGE_NETWORK)
- * @built: the plan is complete but for @argv and @env; PID 1 (MESSAGE_BUILD)
- *	and janitor know
+ * @redirected: the plan's @redirect is complete, but for what the agent is told
+ *	of, and PID 1 knows (MESSAGE_REDIRECT)
+ * @network: likewise @redirect and @listen (MESSAGE_NETWORK)
+ * @built: the plan is complete but for @argv, @env and @state, and PID 1 knows
+ *	(MESSAGE_BUILD)
  * @temp: the plan's temporary directory may be there, and is to be removed; the
  *	host's to write
  * @processors: janitor's and PID 1's; complete before the fork
@@ -41,6 +42,7 @@ struct shared {
 	const char *inherited[INHERITED_COUNT];
 	_Atomic(bool) identified;
 	pid_t init;
+	bool redirected;
 	bool network;
 	bool built;
 	_Atomic(bool) temp;

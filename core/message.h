@@ -17,18 +17,22 @@ enum message_kind {
 	/* janitor to PID 1 */
 	MESSAGE_MAPS,  /* the maps of the user namespace are written */
 	MESSAGE_MASKS, /* carries those of a root caller */
-	/* host to PID 1: the plan is complete, as of MESSAGE_BUILD, or what
-	 * that leaves open is; to the janitor, by PID 1 in namespaces of ours:
-	 * for it, it is. Where the tree takes nothing of the janitor's it
-	 * carries the state file, held, if it may; else the janitor answers by
-	 * it: what the plan lists is there */
+	/* host to PID 1: the plan is complete, and what MESSAGE_MADE says; or
+	 * what MESSAGE_BUILD leaves open is. To the janitor, by PID 1 in
+	 * namespaces of ours: for it, it is. Where the tree takes nothing of
+	 * the janitor's it carries the state file, held, if it may; else the
+	 * janitor answers by it: what the plan lists is there */
 	MESSAGE_GO,
 	MESSAGE_ALONE, /* PID 1 to janitor: nothing else lives inside */
 	/* host to PID 1 */
 	/* Parts of the plan that are complete before the rest is: struct shared
 	 */
+	MESSAGE_REDIRECT,
 	MESSAGE_NETWORK,
-	MESSAGE_BUILD,	 /* carries the state file, held */
+	MESSAGE_BUILD,
+	/* The state file and the temporary directory are there; carries the
+	 * former, held */
+	MESSAGE_MADE,
 	MESSAGE_RELEASE, /* the command may begin */
 	MESSAGE_SIGNAL,	 /* @value: signal for the command */
 	MESSAGE_FREEZE,	 /* stop everything inside; again: does it hold? @id */

@@ -18,8 +18,20 @@
 
 #define MNT_DETACH_ 2		/* sys/mount.h clashes with linux/mount.h */
 #define MS_BIND_ 4096UL		/* likewise */
+#define MS_REC_ 16384UL		/* likewise */
 #define MS_PRIVATE_ (1UL << 18) /* likewise */
 #define MASK_HOME "/proc"	/* never a source: ours replaces it */
+
+/*
+ * One mount(2) takes half the time of open_tree(2), move_mount(2) and close(2).
+ * It follows links.
+ */
+static int bind(const char *source, const char *target, unsigned long flags)
+{
+	return syscall(SYS_mount, source, target, NULL, MS_BIND_ | flags, NULL)
+		       ? -errno
+		       : 0;
+}
 
 /* Attaches @tree at @target of the new root. */
 static int attach(const struct mounts *m, int tree, const char *target)
@@ -111,8 +123,7 @@ static int apply_bind(const struct mounts *m, const struct mount_step *step)
 }
 
 /*
- * As attach(), but fast where many names of one folder follow each other: one
- * mount(2) takes half the time of open_tree(2), move_mount(2) and close(2). It
+ * As attach(), but fast where many names of one folder follow each other. It
  * would follow a link in the last place, so no mount of the new root has links
  * followed meanwhile; else whether the name itself is covered is looked at
  * afterwards. Read-only as all of the masks is.
@@ -129,10 +140,9 @@ static int apply_mask(const struct mounts *m, const struct plan *plan,
 	if (error)
 		return error;
 	name = target + at->size;
-	if (syscall(SYS_mount, at->source, name, NULL, MS_BIND_, NULL))
-		return -errno;
-	if (m->still)
-		return 0;
+	error = bind(at->source, name, 0);
+	if (error || m->still)
+		return error;
 	if (fstatat(at->folder, name, &st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
 	return st.st_dev == at->st.st_dev && st.st_ino == at->st.st_ino
@@ -140,18 +150,18 @@ static int apply_mask(const struct mounts *m, const struct plan *plan,
 		       : -ELOOP;
 }
 
-/* Makes one entry of a mounted file system read-only, in place. */
-static int make_read_only(int dir, const char *name)
+/* Makes one entry of the working directory read-only, in place. */
+static int make_read_only(const char *name)
 {
-	owned_fd int tree = sys_open_tree(dir, name,
-					  AT_RECURSIVE_ | AT_SYMLINK_NOFOLLOW |
-						  OPEN_TREE_CLONE);
-	int error;
+	struct srt_mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	int error = bind(name, name, MS_REC_);
 
-	if (tree < 0)
-		return tree;
-	error = sys_mount_attr(tree, true, MOUNT_ATTR_RDONLY, 0);
-	return error ? error : sys_move_mount(tree, dir, name);
+	if (error)
+		return error;
+	return syscall(SYS_mount_setattr, AT_FDCWD, name, AT_RECURSIVE_, &attr,
+		       sizeof(attr))
+		       ? -errno
+		       : 0;
 }
 
 /* The host's /proc, where it can be told of ours. */
@@ -228,10 +238,11 @@ int mounts_close_proc(int proc, int root)
 	if (!dir)
 		return -errno;
 	steal_fd(&fd);
+	error = fchdir(proc) ? -errno : 0;
 	known = open_known(root);
 	while (!error && (entry = readdir(dir)))
 		if (is_open(proc, &known, entry))
-			error = make_read_only(proc, entry->d_name);
+			error = make_read_only(entry->d_name);
 	closedir(dir);
 	if (known.dir >= 0)
 		close(known.dir);
@@ -250,42 +261,24 @@ static int own_proc(const struct mounts *m, bool closed)
 	return !error && closed ? mounts_close_proc(proc, m->old_root) : error;
 }
 
-/* Puts one of the host's device nodes, or terminal, into our /dev. */
-static int dev_node(const struct mounts *m, int dev, const char *source,
-		    const char *name)
+/*
+ * Puts one of the host's device nodes, or terminal, into our /dev, which is the
+ * working directory. "/" is the old root, over which the new one is stacked.
+ */
+static int dev_node(const char *source, const char *name)
 {
-	owned_fd int at = -1, file = -1, tree = -1;
-	int error;
-
-	at = sys_open_beneath(m->old_root, source, O_PATH);
-	if (at < 0)
-		return at;
-	file = openat(dev, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
-	if (file < 0)
-		return -errno;
-	tree = sys_open_tree(at, "", AT_EMPTY_PATH | OPEN_TREE_CLONE);
-	if (tree < 0)
-		return tree;
-	/* The one place where device nodes work. Read-only is for the node,
-	 * which is the host's: its mode and times, not what goes through it. */
-	error = sys_mount_attr(
-		tree, false,
-		MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY, 0);
-	return error ? error : sys_move_mount(tree, dev, name);
+	return mknod(name, S_IFREG | 0444, 0) ? -errno : bind(source, name, 0);
 }
 
 static int dev_mount(int dev, const char *name, const char *type,
 		     const char *const *options, unsigned int attributes)
 {
-	owned_fd int tree = -1;
+	owned_fd int tree = mounts_filesystem(type, attributes, options);
 
-	if (mkdirat(dev, name, 0755))
-		return -errno;
-	tree = mounts_filesystem(type, attributes, options);
 	return tree < 0 ? tree : sys_move_mount(tree, dev, name);
 }
 
-static int dev_links(int dev)
+static int dev_names(int dev)
 {
 	static const char *const links[][2] = {
 		{ "pts/ptmx", "ptmx" },
@@ -298,38 +291,51 @@ static int dev_links(int dev)
 	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
 		if (symlinkat(links[i][0], dev, links[i][1]))
 			return -errno;
-	return 0;
+	return mkdirat(dev, "pts", 0755) || mkdirat(dev, "shm", 0755) ? -errno
+								      : 0;
 }
 
-static int dev_fill(const struct mounts *m, int dev)
+static int dev_nodes(int dev)
 {
-	static const char *const nodes[] = { "null",   "zero",	  "full",
-					     "random", "urandom", "tty" };
+	static const char *const nodes[] = { "/dev/null",    "/dev/zero",
+					     "/dev/full",    "/dev/random",
+					     "/dev/urandom", "/dev/tty" };
+	const char *terminal = ttyname(STDIN_FILENO);
+	int error = fchdir(dev) ? -errno : 0;
+
+	for (size_t i = 0; !error && i < ARRAY_SIZE(nodes); i++)
+		error = dev_node(nodes[i], nodes[i] + sizeof("/dev"));
+	/* So that ttyname(3) finds the user's terminal, which stays on the
+	 * host's devpts. A terminal that can't be shown is no failure. */
+	if (!terminal)
+		terminal = ttyname(STDOUT_FILENO);
+	if (!error && terminal)
+		(void)dev_node(terminal, "console");
+	return error;
+}
+
+static int dev_fill(int dev)
+{
 	static const char *const pts[] = { "newinstance", NULL,	  "ptmxmode",
 					   "0666",	  "mode", "0620",
 					   NULL };
 	static const char *const shm[] = { "mode", "1777", NULL };
-	char source[32], *terminal;
-	int error = 0;
+	int error = dev_names(dev);
 
-	for (size_t i = 0; !error && i < ARRAY_SIZE(nodes); i++) {
-		snprintf(source, sizeof(source), "/dev/%s", nodes[i]);
-		error = dev_node(m, dev, source, nodes[i]);
-	}
+	if (!error)
+		error = dev_nodes(dev);
+	/* The one place where device nodes work. Read-only is for the node,
+	 * which is the host's: its mode and times, not what goes through it. */
+	if (!error)
+		error = sys_mount_attr(dev, true,
+				       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC |
+					       MOUNT_ATTR_RDONLY,
+				       0);
 	if (!error)
 		error = dev_mount(dev, "pts", "devpts", pts,
 				  MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (!error)
 		error = dev_mount(dev, "shm", "tmpfs", shm, MOUNTS_SAFE);
-	if (!error)
-		error = dev_links(dev);
-	/* So that ttyname(3) finds the user's terminal, which stays on the
-	 * host's devpts. A terminal that can't be shown is no failure. */
-	terminal = ttyname(STDIN_FILENO);
-	if (!terminal)
-		terminal = ttyname(STDOUT_FILENO);
-	if (!error && terminal)
-		(void)dev_node(m, dev, terminal, "console");
 	return error;
 }
 
@@ -343,11 +349,7 @@ static int own_dev(const struct mounts *m)
 	if (dev < 0)
 		return dev;
 	error = attach(m, dev, "/dev");
-	if (!error)
-		error = dev_fill(m, dev);
-	if (!error)
-		error = sys_mount_attr(dev, false, MOUNT_ATTR_RDONLY, 0);
-	return error;
+	return error ? error : dev_fill(dev);
 }
 
 /*
@@ -381,6 +383,27 @@ static bool root_is_scaffold(const struct plan *plan)
 	       !strcmp(plan->steps[0].target, "/");
 }
 
+static bool is_temp(const struct plan *plan, const struct mount_step *step)
+{
+	return step->kind == MOUNT_BIND && plan->temp_dir &&
+	       !strcmp(step->target, plan->temp_dir);
+}
+
+/* @covering: for a step that is no bind */
+static int apply_step(const struct mounts *m, const struct plan *plan,
+		      size_t index, struct covering *covering,
+		      struct failure *failure)
+{
+	const struct mount_step *step = &plan->steps[index];
+	bool binds = step->kind == MOUNT_BIND;
+	int error = binds ? apply_bind(m, step)
+			  : apply_mask(m, plan, index, covering);
+
+	return error ? failure_set(failure, -error, "cannot %s %s",
+				   binds ? "bind" : "mask", step->target)
+		     : 0;
+}
+
 static int apply_steps(const struct mounts *m, const struct plan *plan,
 		       struct failure *failure)
 {
@@ -388,16 +411,9 @@ static int apply_steps(const struct mounts *m, const struct plan *plan,
 	int error = 0;
 
 	for (size_t i = root_is_scaffold(plan); !error && i < plan->step_count;
-	     i++) {
-		const struct mount_step *step = &plan->steps[i];
-		bool bind = step->kind == MOUNT_BIND;
-
-		error = bind ? apply_bind(m, step)
-			     : apply_mask(m, plan, i, &covering);
-		if (error)
-			failure_set(failure, -error, "cannot %s %s",
-				    bind ? "bind" : "mask", step->target);
-	}
+	     i++)
+		if (!is_temp(plan, &plan->steps[i]))
+			error = apply_step(m, plan, i, &covering, failure);
 	if (covering.folder >= 0)
 		close(covering.folder);
 	return error;
@@ -574,8 +590,18 @@ int mounts_apply(struct mounts *m, const struct plan *plan, int masks,
 		error = do_steps(m, plan, hold_links, failure);
 	if (!error && plan->file_count && (error = own_files(m)))
 		failure_set(failure, -error, "cannot mount " PLAN_FILES);
-	if (!error)
-		error = pivot(m, failure);
+	m->still = 0;
+	return error ? error : pivot(m, failure);
+}
+
+int mounts_finish(struct mounts *m, const struct plan *plan,
+		  struct failure *failure)
+{
+	int error = 0;
+
+	for (size_t i = plan->step_count; !error && i-- > 0;)
+		if (is_temp(plan, &plan->steps[i]))
+			error = apply_step(m, plan, i, NULL, failure);
 	close(m->old_root);
 	close(m->new_root);
 	return error;

@@ -101,22 +101,31 @@ int mounts_own(struct mounts *mounts, const struct plan *plan,
 	       struct failure *failure);
 
 /**
- * mounts_apply() - do the plan's steps and pivot into the new root
+ * mounts_apply() - do the plan's steps, but the temporary directory's, and
+ * pivot into the new root
  *
  * A plan whose root is not the host's tree, read-only, gets it built anew.
  * Sources are opened in the host's tree, without following links; no path leads
- * there any more afterwards, and mounts_detach() is owed. Of @mounts, @masks is
- * left to the caller.
+ * there any more afterwards, and mounts_finish() and mounts_detach() are owed.
  * @masks: from mounts_masks(), or -1
  */
 int mounts_apply(struct mounts *mounts, const struct plan *plan, int masks,
 		 struct failure *failure);
 
 /**
+ * mounts_finish() - do the step of the temporary directory, which is there now;
+ * of @mounts, @masks is left to the caller
+ *
+ * The last one to be done, since it holds no other.
+ */
+int mounts_finish(struct mounts *mounts, const struct plan *plan,
+		  struct failure *failure);
+
+/**
  * mounts_detach() - take the host's tree away
  *
  * Takes a grace period of the kernel's, so others may work meanwhile.
- * Context: PID 1, once, after mounts_apply().
+ * Context: PID 1, once, after mounts_finish().
  * Return: 0 or -errno.
  */
 int mounts_detach(void);

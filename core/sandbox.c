@@ -172,10 +172,11 @@ int sandbox_prepare(struct shared *shared, struct sandbox *out,
 	if (error)
 		return failure_set(failure, -error, IDENTITY_UNREAD);
 	shared->identified = shared->plan.bare;
-	inherited_note(shared);
 	error = launch_janitor(out, failure);
 	if (error)
 		sandbox_end(out);
+	else
+		inherited_note(shared);
 	return error;
 }
 
@@ -274,20 +275,29 @@ int sandbox_start(struct sandbox *sandbox, struct failure *failure)
 	return error;
 }
 
+void sandbox_redirect(struct sandbox *sandbox)
+{
+	sandbox->shared->redirected = true;
+	sandbox_order(sandbox, MESSAGE_REDIRECT);
+}
+
 void sandbox_network(struct sandbox *sandbox)
 {
 	sandbox->shared->network = true;
 	sandbox_order(sandbox, MESSAGE_NETWORK);
 }
 
-int sandbox_build(struct sandbox *sandbox, struct failure *failure)
+void sandbox_build(struct sandbox *sandbox)
+{
+	sandbox->shared->built = true;
+	sandbox_order(sandbox, MESSAGE_BUILD);
+}
+
+int sandbox_make(struct sandbox *sandbox, struct failure *failure)
 {
 	int error = make_temp(sandbox->shared, failure);
 
-	if (error)
-		return error;
-	sandbox->shared->built = true;
-	return complete(sandbox, MESSAGE_BUILD, failure);
+	return error ? error : complete(sandbox, MESSAGE_MADE, failure);
 }
 
 void sandbox_release(struct sandbox *sandbox)

@@ -83,23 +83,39 @@ void sandbox_prepare_bwrap(struct shared *shared, struct sandbox *out);
 int sandbox_identity(struct sandbox *sandbox, struct failure *failure);
 
 /**
- * sandbox_network() - have a prepared sandbox make what listens inside, before
- * the rest of the plan is there; what fails is told by sandbox_await()
+ * sandbox_redirect() - have a prepared sandbox give its network addresses,
+ * before the rest of the plan is there; what fails is told by sandbox_await()
+ *
+ * Context: of the plan, what @redirected of struct shared says is complete.
+ */
+void sandbox_redirect(struct sandbox *sandbox);
+
+/**
+ * sandbox_network() - likewise, have it make what listens inside
  *
  * Context: of the plan, what @network of struct shared says is complete.
  */
 void sandbox_network(struct sandbox *sandbox);
 
 /**
- * sandbox_build() - likewise, have it build all of itself, with what that takes
- * on the host, up to a process that waits to be the command
+ * sandbox_build() - likewise, have it build itself, up to where that takes the
+ * state file or the temporary directory; what fails is told by sandbox_await()
  *
  * Context: of the plan, what @built of struct shared says is complete.
+ */
+void sandbox_build(struct sandbox *sandbox);
+
+/**
+ * sandbox_make() - make the temporary directory, and have the sandbox go on, up
+ * to a process that waits to be the command
+ *
+ * Context: once, after sandbox_build(); of the plan, @state is complete, and
+ * that file made.
  * Return: 0; or -errno with @failure filled, where the temporary directory
  * can't be made, or the state file not be handed on. What else fails is told by
  * sandbox_await().
  */
-int sandbox_build(struct sandbox *sandbox, struct failure *failure);
+int sandbox_make(struct sandbox *sandbox, struct failure *failure);
 
 /**
  * sandbox_start() - have a prepared sandbox build itself by the complete plan

@@ -17,7 +17,6 @@
 #include "core/bwrap.h"
 #include "core/inherited.h"
 #include "core/init.h"
-#include "core/landlock.h"
 #include "core/message.h"
 #include "core/mounts.h"
 #include "core/namespaces.h"
@@ -197,6 +196,19 @@ int setup_hold(const struct plan *plan, int *state, struct failure *failure)
 			  : 0;
 }
 
+/*
+ * The host process makes the temporary directory meanwhile, which may have to
+ * wait for the disk.
+ */
+static int await_made(const struct shared *shared, int control,
+		      struct confinement *confinement, struct failure *failure)
+{
+	if (!confinement->early)
+		return 0;
+	setup_look(control, &shared->processors);
+	return setup_await(control, MESSAGE_MADE, &confinement->state, failure);
+}
+
 /* @view: for whoever asks about opens, owned by the caller; or left as it is */
 static int build_root(struct mounts *mounts, const struct plan *plan, int masks,
 		      int *view, struct failure *failure)
@@ -212,66 +224,76 @@ static int build_root(struct mounts *mounts, const struct plan *plan, int masks,
 		     : mounts_apply(mounts, plan, needed ? masks : -1, failure);
 }
 
-static int make_network(const struct plan *plan,
-			struct confinement *confinement,
+/* Its parts, each once, as soon as the plan has them. */
+struct network {
+	bool redirected;
+	bool listens;
+};
+
+/* @all: not only what MESSAGE_REDIRECT is about */
+static int make_network(const struct plan *plan, struct network *network,
+			bool all, struct confinement *confinement,
 			struct failure *failure)
 {
-	int error = redirect_first(&plan->redirect, &confinement->led, failure);
+	int error = 0;
 
-	return error ? error
-		     : handover_listen(&confinement->handover, plan, NULL,
+	if (!network->redirected)
+		error = redirect_first(&plan->redirect, &confinement->led,
 				       failure);
+	network->redirected = true;
+	if (!error && all && !network->listens)
+		error = handover_listen(&confinement->handover, plan, NULL,
+					failure);
+	network->listens = network->listens || all;
+	return error;
 }
 
-/*
- * What a sandbox takes is complete then, and the network there: first, where we
- * are told of that first.
- */
+/* What a sandbox takes is complete then, and the network there. */
 static int await_plan(const struct shared *shared, int control,
 		      struct confinement *confinement, struct failure *failure)
 {
 	const struct plan *plan = &shared->plan;
+	struct network network = { 0 };
 	enum message_kind kind;
-	bool first;
 	int error;
 
-	setup_look(control, &shared->processors);
-	kind = hear(control, &confinement->state);
-	first = kind == MESSAGE_NETWORK;
-	error = first ? make_network(plan, confinement, failure) : 0;
-	if (!error && first) {
+	do {
 		setup_look(control, &shared->processors);
 		kind = hear(control, &confinement->state);
-	}
+		error = make_network(plan, &network, kind != MESSAGE_REDIRECT,
+				     confinement, failure);
+	} while (!error &&
+		 (kind == MESSAGE_REDIRECT || kind == MESSAGE_NETWORK));
 	confinement->early = kind == MESSAGE_BUILD;
 	if (!error && !confinement->early && kind != MESSAGE_GO)
 		error = failure_set(failure, EPROTO, "unexpected message");
-	if (!error && !first)
-		error = make_network(plan, confinement, failure);
 	return error ? error
 		     : redirect_else(&plan->redirect, &confinement->led,
 				     failure);
 }
 
-static int make_tree(const struct shared *shared, int setup,
+static int make_tree(const struct shared *shared, int control, int setup,
 		     struct mounts *mounts, struct confinement *confinement,
 		     struct failure *failure)
 {
 	const struct plan *plan = &shared->plan;
-	int *masks = &confinement->unused;
 	bool made = plan->bwrap.program;
 	bool late = setup_is_late(plan);
-	int error = made || late ? 0 : setup_tell(setup, MESSAGE_GO, -1);
+	int error =
+		late ? 0 : await_made(shared, control, confinement, failure);
 
+	if (!error && !made && !late)
+		error = setup_tell(setup, MESSAGE_GO, -1);
 	if (!error && !made && plan->id.root_caller)
-		error = setup_await(setup, MESSAGE_MASKS, masks, failure);
+		error = setup_await(setup, MESSAGE_MASKS, &confinement->unused,
+				    failure);
 	if (!error && !late)
 		error = setup_await(setup, MESSAGE_GO, NULL, failure);
 	confinement->late = late;
 	if (!error && made)
 		error = bwrap_root(plan, &mounts->masks, failure);
 	else if (!error)
-		error = build_root(mounts, plan, *masks,
+		error = build_root(mounts, plan, confinement->unused,
 				   &confinement->handover.view, failure);
 	confinement->masks = mounts->masks;
 	confinement->attached = !made;
@@ -279,8 +301,11 @@ static int make_tree(const struct shared *shared, int setup,
 		error = setup_enter(plan, failure);
 	if (!error)
 		error = inherited_reopen(shared, failure);
-	return error ? error
-		     : landlock_build(plan, &confinement->ruleset, failure);
+	if (!error && late)
+		error = await_made(shared, control, confinement, failure);
+	if (!error && !made)
+		error = mounts_finish(mounts, plan, failure);
+	return error;
 }
 
 static int set_up(const struct shared *shared, int control, int setup,
@@ -300,8 +325,9 @@ static int set_up(const struct shared *shared, int control, int setup,
 		return error;
 	}
 	unreached_open(&confinement->unreached);
-	if (caps_bound(plan->id.caps))
-		return failure_set(failure, errno, "cannot drop capabilities");
+	error = caps_bound(plan->id.caps);
+	if (error)
+		return failure_set(failure, -error, "cannot drop capabilities");
 	if (!made && !plan->id.root_caller)
 		error = mounts_masks_begin(plan, masks, failure);
 	if (!error)
@@ -316,7 +342,8 @@ static int set_up(const struct shared *shared, int control, int setup,
 			       confinement->unreached.v6,
 			       made ? plan->bwrap.state : confinement->state },
 		8, handover->listeners);
-	error = make_tree(shared, setup, &mounts, confinement, failure);
+	error = make_tree(shared, control, setup, &mounts, confinement,
+			  failure);
 	if (!error)
 		error = seccomp_get(plan->filter, plan->rules, plan->rule_count,
 				    &confinement->filter, failure);

@@ -29,9 +29,9 @@ int setup_begin(const struct plan *plan, int setup, struct mounts *mounts,
  *
  * Makes its network namespace, brings that up, begins the new root, waits for
  * MESSAGE_MAPS to make /proc and /dev, bounds its capabilities, and waits for
- * MESSAGE_GO; makes listeners, mounts, Landlock ruleset and seccomp program,
- * and goes on as init_run(). A step that fails is told to the host by
- * MESSAGE_FAILED and ends the process: nothing is skipped.
+ * MESSAGE_GO, or what comes before it; makes listeners and mounts, gets the
+ * seccomp program, and goes on as init_run(). A step that fails is told to the
+ * host by MESSAGE_FAILED and ends the process: nothing is skipped.
  * Context: the child, in NAMESPACES_CLONED, or in bubblewrap's; all signals
  * blocked.
  * @control: socket to the host process

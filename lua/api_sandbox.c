@@ -239,7 +239,18 @@ static int sandbox_lua_mounts(lua_State *L)
 	return 1;
 }
 
-/* sandbox:network(plan): listen and redirect, which are made at once */
+/* sandbox:redirect(redirect): the plan's, which is made at once */
+static int sandbox_lua_redirect(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	plan_read_redirect(L, 2, object->shared);
+	sandbox_redirect(&object->sandbox);
+	return 0;
+}
+
+/* sandbox:network(plan): likewise listen, and redirect if it was not yet */
 static int sandbox_lua_network(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
@@ -250,15 +261,42 @@ static int sandbox_lua_network(lua_State *L)
 	return 0;
 }
 
-/* sandbox:build(plan) -> message | nil: likewise all but argv and env */
+/* sandbox:build(plan): likewise all but argv, env and state */
 static int sandbox_lua_build(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	plan_read_sandbox(L, 2, object->shared);
+	sandbox_build(&object->sandbox);
+	return 0;
+}
+
+/*
+ * sandbox:state(path): the state file that is about to be made, so that the
+ * janitor removes it where we end before it lists anything that is there
+ */
+static int sandbox_lua_state(lua_State *L)
+{
+	struct object *object = luaL_checkudata(L, 1, SANDBOX);
+	size_t size;
+	const char *path = luaL_checklstring(L, 2, &size);
+	char *copy = shared_alloc(object->shared, size + 1);
+
+	if (!copy)
+		return luaL_error(L, "not enough memory");
+	object->shared->plan.state = memcpy(copy, path, size);
+	return 0;
+}
+
+/* sandbox:make() -> message | nil: the temporary directory; the state file is
+ * there */
+static int sandbox_lua_make(lua_State *L)
 {
 	struct object *object = luaL_checkudata(L, 1, SANDBOX);
 	struct failure failure = { 0 };
 
-	luaL_checktype(L, 2, LUA_TTABLE);
-	plan_read_sandbox(L, 2, object->shared);
-	if (!sandbox_build(&object->sandbox, &failure))
+	if (!sandbox_make(&object->sandbox, &failure))
 		return 0;
 	lua_pushstring(L, failure.text);
 	return 1;
@@ -502,8 +540,11 @@ int luaopen_srt_c_sandbox(lua_State *L)
 		{ "identity", sandbox_lua_identity },
 		{ "start", sandbox_lua_start },
 		{ "mounts", sandbox_lua_mounts },
+		{ "redirect", sandbox_lua_redirect },
 		{ "network", sandbox_lua_network },
 		{ "build", sandbox_lua_build },
+		{ "state", sandbox_lua_state },
+		{ "make", sandbox_lua_make },
 		{ "release", sandbox_lua_release },
 		{ "await", sandbox_lua_await },
 		{ "listeners", sandbox_lua_listeners },

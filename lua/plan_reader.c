@@ -341,15 +341,19 @@ static void read_redirect(struct plan_reader *r, int index,
 	redirect->v6 = text_field(r, index, "v6", true);
 }
 
-static void read_network(struct plan_reader *r, int index, struct plan *plan)
+static void read_network(struct plan_reader *r, int index,
+			 struct shared *shared)
 {
+	struct plan *plan = &shared->plan;
+
+	if (lua_getfield(r->L, index, "redirect") != LUA_TNIL &&
+	    !shared->redirected)
+		read_redirect(r, lua_gettop(r->L), &plan->redirect);
+	lua_pop(r->L, 1);
 	plan->listen = list_field(r, index, "listen", read_listen,
 				  sizeof(*plan->listen), &plan->listen_count);
 	if (plan->listen_count > PLAN_LISTEN_MAX)
 		luaL_error(r->L, "plan.listen: too many ports");
-	if (lua_getfield(r->L, index, "redirect") != LUA_TNIL)
-		read_redirect(r, lua_gettop(r->L), &plan->redirect);
-	lua_pop(r->L, 1);
 }
 
 static void read_watch(struct plan_reader *r, int index,
@@ -386,11 +390,18 @@ static void read_fd(struct plan_reader *r, int index, void *out)
 	*(int *)out = (int)luaL_checkinteger(r->L, index);
 }
 
+void plan_read_redirect(lua_State *L, int index, struct shared *shared)
+{
+	struct plan_reader reader = { .L = L, .shared = shared };
+
+	read_redirect(&reader, index, &shared->plan.redirect);
+}
+
 void plan_read_network(lua_State *L, int index, struct shared *shared)
 {
 	struct plan_reader reader = { .L = L, .shared = shared };
 
-	read_network(&reader, index, &shared->plan);
+	read_network(&reader, index, shared);
 }
 
 /* All but what the command is. */
@@ -438,7 +449,7 @@ static void read_sandbox(struct plan_reader *r, int index,
 	lua_pop(L, 1);
 	read_notified(r, index, &plan->notified);
 	if (!shared->network)
-		read_network(r, index, plan);
+		read_network(r, index, shared);
 	plan->publish =
 		list_field(r, index, "publish", read_publish,
 			   sizeof(*plan->publish), &plan->publish_count);

@@ -31,11 +31,13 @@ struct plan_reader {
 void plan_read(lua_State *L, int index, struct shared *shared);
 
 /**
+ * plan_read_redirect() - of it, redirect, which is at stack @index
  * plan_read_network(), plan_read_sandbox() - of it, what MESSAGE_NETWORK and
  * MESSAGE_BUILD are about
  *
  * plan_read() leaves alone what @shared says is complete.
  */
+void plan_read_redirect(lua_State *L, int index, struct shared *shared);
 void plan_read_network(lua_State *L, int index, struct shared *shared);
 void plan_read_sandbox(lua_State *L, int index, struct shared *shared);
 

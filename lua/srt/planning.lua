@@ -97,29 +97,40 @@ end
 ---What the state file of a run says.
 ---@param loaded srt.session
 ---@param plan table
----@param reporter table of srt.reporting
+---@param reporter table|nil of srt.reporting; nil: the record is brief
 ---@return table record of srt.state
 function planning.record(loaded, plan, reporter)
   local found = loaded.rules.found or { settings = loaded.profile.protection, bases = {}, seen = {}, gits = {} }
-  return { temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks, places = plan.placeholders,
-    home = found.home, bases = found.bases, settings = found.settings, seen = found.seen, gits = found.gits, ids = {},
-    report = reporter:kept(),
+  return { brief = not reporter, temp = plan.tempDir, masks = plan.bwrap and plan.bwrap.masks,
+    places = plan.placeholders, home = found.home, bases = found.bases, settings = found.settings, seen = found.seen,
+    gits = found.gits, ids = {},
+    report = reporter and reporter:kept(),
     lists = found.bases[1] and require("srt.state_files").kept(loaded.rules) or {} }
+end
+
+---Does the state file of a run list no more than its temporary directory?
+---@param loaded srt.session
+---@param plan table
+---@return boolean
+function planning.transient(loaded, plan)
+  local found = loaded.rules.found
+  return not (plan.bwrap and plan.bwrap.masks or plan.placeholders[1] or found and found.bases[1])
 end
 
 ---The state file, before anything is made that it lists.
 ---@param loaded srt.session with folders
 ---@param plan table filled in
----@param reporter table of srt.reporting
----@return table|nil state {record, rules, handle, folders}
+---@param report fun(): table of srt.reporting, asked where more than the temporary directory is listed
+---@param told nil|fun(path: string) as for state.create
+---@return table|nil state {record, rules, handle, folders, transient}
 ---@return string|nil message
-function planning.state(loaded, plan, reporter)
-  local state, record = require("srt.state"), planning.record(loaded, plan, reporter)
-  local handle, message = state.create(loaded.folders, state.encode(record))
+function planning.state(loaded, plan, report, told)
+  local state, record = require("srt.state"), planning.record(loaded, plan, not plan.transient and report() or nil)
+  local handle, message = state.create(loaded.folders, state.encode(record), told)
   if not handle then return nil, message end
   record.path, plan.state = handle.path, handle.path
-  plan.transient = not (record.masks or record.places[1] or record.bases[1])
-  return { record = record, rules = loaded.rules, handle = handle, folders = loaded.folders }
+  return { record = record, rules = loaded.rules, handle = handle, folders = loaded.folders,
+    transient = plan.transient }
 end
 
 return planning

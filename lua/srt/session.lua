@@ -190,6 +190,7 @@ local function load(facts, path, options)
   local loaded, problems = session.resolve(facts, path, options)
   if not loaded then return nil, problems end
   local profile, real, learner = loaded.profile, loaded.policy, options.learner
+  if options.resolved then options.resolved(profile) end
   local rules = require("srt.decide_path").compile(profile, { cwd = facts.cwd, home = facts.home,
     tempDir = options.tempDir, mounts = facts.mounts })
   if #rules.problems > 0 then
@@ -218,7 +219,8 @@ end
 --- Loads a policy, and makes the decisions on paths that a run needs.
 ---@param facts table from session.facts
 ---@param path string as the user gave it
----@param options table of session.resolve, tempDir, and lintLater: profile.warnings and notes are not there before
+---@param options table of session.resolve, tempDir, resolved: told the profile before decisions are made by it, and
+--- lintLater: profile.warnings and notes are not there before
 --- the session's lint() was called, once
 ---@return srt.session? session
 ---@return table[]? problems

@@ -86,7 +86,7 @@ local function put_report(report, put)
 end
 
 ---What a state file of a run says.
----@param record table
+---@param record table brief = no more than what is to be removed
 ---@return string
 function state.encode(record)
   local out = {}
@@ -96,6 +96,10 @@ function state.encode(record)
   end
   put("temp", record.temp)
   if record.masks then put("masks", record.masks) end
+  if record.brief then
+    out[#out + 1] = ""
+    return table.concat(out, "\0")
+  end
   for _, path in ipairs(record.places) do put("place", path) end
   if record.home then put("home", record.home) end
   for _, base in ipairs(record.bases) do put("base", (base.shared and "s" or "") .. base.depth .. ":" .. base.path) end
@@ -115,12 +119,14 @@ end
 ---Makes the state file of a run.
 ---@param folders string[] from state.folders
 ---@param text string of state.encode
+---@param told nil|fun(path: string) before a file may be there
 ---@return table|nil handle {path, fd, folder}
 ---@return string|nil message
-function state.create(folders, text)
+function state.create(folders, text, told)
   local message, code
   for _, folder in ipairs(folders) do
     local path = folder .. "/" .. assert(sys.random(16)) .. ".run"
+    if told then told(path) end
     for _ = 1, 3 do
       local fd
       if had(folder) then fd, message, code = tidy.create(path, text) end

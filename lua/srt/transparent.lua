@@ -73,13 +73,19 @@ local function server(rules)
   return "127.0.0.1"
 end
 
----Adds what PID 1 has to make to a plan.
----@param plan table with listen
+---How a plan redirects.
 ---@param how table of transparent.resolve
----@param rules table from srt.decide_path
 ---@param port integer a free one
-function transparent.extend(plan, how, rules, port)
-  local listen, address = plan.listen, server(rules)
+---@return table redirect
+function transparent.redirect(how, port)
+  return { port = port, eager = how.eager, needed = how.needed, v4 = transparent.OWN.v4, v6 = transparent.OWN.v6 }
+end
+
+---Adds where PID 1 has to listen for that to a plan.
+---@param plan table with listen and redirect
+---@param rules table from srt.decide_path
+function transparent.extend(plan, rules)
+  local listen, address, port = plan.listen, server(rules), plan.redirect.port
   local function add(point) listen[#listen + 1] = point end
   local taken = false
   for _, point in ipairs(listen) do
@@ -89,8 +95,6 @@ function transparent.extend(plan, how, rules, port)
   add({ address = "::1", port = port, purpose = "transparent" })
   add({ address = address, port = DNS_PORT, purpose = "dns", datagrams = true })
   if not taken then add({ address = address, port = DNS_PORT, purpose = "dns" }) end
-  plan.redirect = { port = port, eager = how.eager, needed = how.needed, v4 = transparent.OWN.v4,
-    v6 = transparent.OWN.v6 }
 end
 
 ---Hands one of these points to the proxy.

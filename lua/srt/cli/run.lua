@@ -38,9 +38,13 @@ local function debug_plan(say, plan, loaded)
   say(("loading the policy, resolving and compiling it took %.2f ms"):format(loaded.took * 1000))
 end
 
--- When nothing of the run lives any more. forgotten: the file is gone already, with all that it listed.
-local function close_state(ctx, state, reporter, forgotten)
-  require("srt.c.tidy").close(state.handle.fd)
+-- Ends the sandbox, and what its run has left.
+local function close_state(ctx, state, reporter, sandbox)
+  local let_go = require("srt.c.tidy").close
+  -- Who lets go of it last, once it is removed, waits for the disk: that is the janitor.
+  if state.transient then let_go(state.handle.fd) end
+  local forgotten = sandbox:close()
+  if not state.transient then let_go(state.handle.fd) end
   if not forgotten then
     local lines, denied = require("srt.aftermath").close(state.handle.path, state.record, state.rules)
     tell(ctx, lines)
@@ -74,13 +78,13 @@ local function execute(ctx, options, sandbox, loaded, plan, say, reporter)
   end
   ok, message, unavailable = sandbox:start(plan)
   if ok and not plan.waits then sandbox:release() end
-  if ok then warn(ctx, loaded) end
   if ok then ok, message, unavailable = sandbox:await() end
   if unavailable then
     require("srt.publish").close(published)
     return nil, message
   end
   if not ok then return fail(ctx, message, loaded) end
+  warn(ctx, loaded)
   if #plan.listen > 0 or published then
     proxy, live = require("srt.serve").start(loaded, plan, sandbox, say, ctx.program.asSrt, reporter)
     if not proxy then return fail(ctx, live, loaded) end
@@ -138,7 +142,12 @@ local function prepare(ctx, options, sandbox)
   if options.log == "none" then options.log = nil end
   local loaded, problems = require("srt.session").load(facts, options.policy, { tempDir = temp,
     reportFiles = told, learner = options.learner, given = options.given, lintLater = not options.learner,
-    live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt })
+    live = (options.controlFd ~= nil or options.watch) and true or nil, prompt = options.prompt,
+    resolved = sandbox.redirect and function(profile)
+      local name = options.backend or profile.backend
+      local redirect = (name == "auto" or name == "namespaces") and require("backends.namespaces").redirect(profile)
+      if redirect then sandbox:redirect(redirect) end
+    end })
   facts.mounts = nil
   if not loaded then return nil, require("srt.report").text(problems, ctx.tty) end
   loaded.profile.backend = options.backend or loaded.profile.backend
@@ -178,14 +187,17 @@ end
 
 -- By one backend: the status; or nil and why namespaces can't be had.
 local function attempt(ctx, options, sandbox, loaded, name, why)
-  local planning, reporter, state, message = require "srt.planning", nil, nil, nil
-  local function begin(plan)
-    reporter = require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
-    state, message = planning.state(loaded, plan, reporter)
+  local planning, made, state, message = require "srt.planning", nil, nil, nil
+  local function report()
+    made = made or require("srt.reporting").new(options, loaded, function(line) tell(ctx, { line }) end)
+    return made
+  end
+  local function begin(plan, told)
+    state, message = planning.state(loaded, plan, report, told)
     return message
   end
   local function finish()
-    close_state(ctx, state, reporter, sandbox:close())
+    close_state(ctx, state, report(), sandbox)
   end
   local identity, plan
   identity, message = sandbox:identity()
@@ -193,10 +205,11 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
   plan, message = planning.plan(options, loaded, name, identity, {
     network = function(part) sandbox:network(part) end,
     build = function(part)
-      local failure = begin(part)
-      if failure then return failure end
+      part.transient = planning.transient(loaded, part)
       local ok, problem = pcall(sandbox.build, sandbox, part)
-      return not ok and "the sandbox can't be had as the policy wants it: " .. tostring(problem) or problem
+      if not ok then return "the sandbox can't be had as the policy wants it: " .. tostring(problem) end
+      -- While it builds itself: this may have to wait for the disk.
+      return begin(part, function(path) sandbox:state(path) end) or sandbox:make()
     end,
   })
   if not plan then
@@ -210,8 +223,12 @@ local function attempt(ctx, options, sandbox, loaded, name, why)
     say = function(line) ctx.err("srt-lua: debug: " .. require("srt.report").plain(line) .. "\n") end
     debug_plan(say, plan, loaded)
   end
-  message = not state and begin(plan)
+  if not state then
+    plan.transient = planning.transient(loaded, plan)
+    message = begin(plan)
+  end
   if message then return fail(ctx, message, loaded) end
+  local reporter = report()
   reporter.folder, reporter.debug = state.handle.folder, say
   reporter.run = state.handle.path:match("(%x+)%.run$"):sub(1, 8)
   if options.learner then options.learner:listen(reporter) end
