@@ -397,10 +397,11 @@ class Killed(Running):
                 run.kill()
                 run.communicate()
                 self.assertTrue(until(lambda: not self.leftovers(), 5), (backend, self.leftovers()))
-        for pause in range(12):
+        # Also as soon as there is a state file, which comes first.
+        for pause in range(24):
             run = self.start(["sleep", "60"], '{ network = { allowedDomains = { "a.test" } } }')
-            until(self.leftovers, pause=0)
-            time.sleep(pause / 10000)
+            until(lambda: self.leftovers() or pause % 2 and self.states(), pause=0)
+            time.sleep(pause // 2 / 10000)
             run.kill()
             run.communicate()
             # Nothing else was listed, so the state file goes with it.

@@ -184,12 +184,18 @@ for name in ("null", "zero", "full", "random", "urandom", "tty"):
     @as_everyone
     def test_mount_flags(self):
         got = self.run_sh("cat /proc/self/mountinfo", '{ filesystem = { allowWrite = { "." } } }')
+        shown = {}
         for line in got.out.splitlines():
             fields = line.split()
             point, flags = fields[4], fields[5].split(",")
             self.assertIn("nosuid", flags, line)
             if point != "/dev" and not point.startswith("/dev/"):
                 self.assertIn("nodev", flags, line)
+            shown[point] = set(flags)  # What comes later covers it.
+        for name in ("", "/null", "/zero", "/full", "/random", "/urandom", "/tty"):
+            self.assertLessEqual({"ro", "noexec"}, shown["/dev" + name], name)
+        self.assertLessEqual({"rw", "noexec"}, shown["/dev/pts"])
+        self.assertLessEqual({"rw", "nodev"}, shown["/dev/shm"])
 
     def test_device_nodes_of_root_are_dead(self):
         need_root("what it does, only root may")

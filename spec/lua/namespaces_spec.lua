@@ -83,6 +83,40 @@ describe("plans", function()
     end
   end)
 
+  it("hold the temporary directory wherever it is, and nothing in it, so that it can be mounted last", function()
+    for where in random_lists.rounds(200, 10000) do
+      local lists = random_lists.make(everything)
+      local above = paths.normalize(top .. "/" .. everything[math.random(#everything)])
+      local st = require("srt.c.sys").lstat(above)
+      local temp = (st and st.type == "dir" and above or top) .. "/srt-lua-x"
+      local plan = compile(top, lists, { tempDir = temp })
+      local what, found = where .. ": " .. temp .. " " .. require("srt.json").encode(lists), 0
+      for index, step in ipairs(plan.mounts) do
+        assert.is_true(reachable(plan, step, index), what .. " " .. step.target)
+        if paths.below(step.target, temp) then
+          assert.same({ "bind", temp, false }, { step.op, step.target, step.readOnly }, what)
+          found = found + 1
+        end
+      end
+      assert.equal(1, found, what)
+      assert.equal("rw", replay(plan, temp), what)
+    end
+  end)
+
+  it("redirect as was told before there were decisions on paths", function()
+    local support = require("spec.lua.support")
+    for text, port in pairs { ['"a.test"'] = 3129, ['"a.test", "127.0.0.1:3129"'] = 3130, ['"192.0.2.1:80"'] = 3129,
+      [""] = false } do
+      local profile = assert(support.resolve("return { network = { allowedDomains = { " .. text .. " } } }"))
+      local ctx = { cwd = top, env = {}, features = { landlock = 7 }, identity = ORDINARY }
+      local plan = assert(namespaces.compile(profile, decide.compile(profile, ctx), ctx))
+      assert.equal(port, plan.redirect and plan.redirect.port or false, text)
+      -- What the agent is told of comes later.
+      if plan.redirect then plan.redirect.notify = nil end
+      assert.same(plan.redirect, namespaces.redirect(profile), text)
+    end
+  end)
+
   it("pin every folder between a protected path and the top that is writable", function()
     local plan = compile(top, { allowWrite = { "." }, denyWrite = { "a/b/f" } })
     local bound = {}
