@@ -16,9 +16,9 @@
 #define CLASSES (FINE / GRAIN + DOUBLINGS)
 #define PIECE (32UL << 20) /* address space */
 #define HUGE (2UL << 20)
-/* What a usual run takes until its sandbox is built; by how much it grows. */
-#define AT_START (528UL << 10)
-#define GROWTH (128UL << 10)
+/* What a usual run takes until its command begins; by how much it grows. */
+#define AT_START (608UL << 10)
+#define GROWTH (64UL << 10)
 
 struct block {
 	struct block *next;
